@@ -1,10 +1,10 @@
-import { type AdminKey, type AdminKeyFact, adminKey } from '../src/domain/admin-key.ts';
-import type { OrganizationFact } from '../src/domain/organization.ts';
-import type { State } from '../src/kernel/aggregate.ts';
-import { compile } from '../src/kernel/chart.ts';
-import type { Projection, Rows } from '../src/kernel/projection.ts';
-import { table } from '../src/kernel/rows.ts';
-import type { Recorded } from '../src/kernel/store.ts';
+import { type AdminKey, type AdminKeyFact, adminKey } from '../src/domain/key/admin-key.ts';
+import type { OrganizationFact } from '../src/domain/organization/organization.ts';
+import type { State } from '../src/kernel/aggregate/aggregate.ts';
+import { compile } from '../src/kernel/aggregate/chart.ts';
+import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
+import { table } from '../src/kernel/rows/rows.ts';
+import type { Recorded } from '../src/kernel/store/store.ts';
 import { factOf, idOf } from './recorded.ts';
 
 export interface AdminKeyRow extends State<AdminKey> {

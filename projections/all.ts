@@ -1,4 +1,4 @@
-import type { Projection } from '../src/kernel/projection.ts';
+import type { Projection } from '../src/kernel/projections/projection.ts';
 import { adminKeys } from './admin-keys.ts';
 import { auditLog } from './audit-log.ts';
 import { auditTree } from './audit-tree.ts';

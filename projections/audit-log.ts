@@ -3,9 +3,9 @@ import { auditedCategories, describe } from '../src/audit/wording.ts';
 import { isRecord } from '../src/domain/records.ts';
 import { isRemovable } from '../src/domain/streams.ts';
 import { idOfEvent, timeOfId } from '../src/ids.ts';
-import type { Projection, Rows } from '../src/kernel/projection.ts';
-import { type RowReader, table } from '../src/kernel/rows.ts';
-import type { Actor, Recorded } from '../src/kernel/store.ts';
+import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
+import { type RowReader, table } from '../src/kernel/rows/rows.ts';
+import type { Actor, Recorded } from '../src/kernel/store/store.ts';
 import { factOf, idOf } from './recorded.ts';
 import { addTo, emptyDigest, type ValueDigest } from './value-digest.ts';
 

@@ -1,7 +1,7 @@
 import { type Anchor, checkpointOf, followed } from '../src/audit/log/checkpoint-event.ts';
 import { checkpointStream } from '../src/audit/log/leaf.ts';
-import type { Projection, Rows } from '../src/kernel/projection.ts';
-import { type RowReader, table } from '../src/kernel/rows.ts';
+import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
+import { type RowReader, table } from '../src/kernel/rows/rows.ts';
 import { type Frontier, grown, noLeaves, rootOfFrontier } from '../src/merkle/frontier.ts';
 import type { Hash, HashSource } from '../src/merkle/tree.ts';
 

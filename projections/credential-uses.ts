@@ -1,7 +1,7 @@
-import type { CredentialsUsed } from '../src/domain/access-facts.ts';
+import type { CredentialsUsed } from '../src/domain/key/access-events.ts';
 import { isRecord } from '../src/domain/records.ts';
-import type { Projection } from '../src/kernel/projection.ts';
-import { type RowReader, table } from '../src/kernel/rows.ts';
+import type { Projection } from '../src/kernel/projections/projection.ts';
+import { type RowReader, table } from '../src/kernel/rows/rows.ts';
 import { factOf } from './recorded.ts';
 
 /** Key: credential. When it was last used. */

@@ -1,10 +1,10 @@
-import { type AdminKeyFact, adminKey } from '../src/domain/admin-key.ts';
-import { type OAuthClientFact, oauthClient } from '../src/domain/oauth-client.ts';
-import { type OAuthTokenFact, oauthToken } from '../src/domain/oauth-token.ts';
-import { type ProjectKeyFact, projectKey } from '../src/domain/project-key.ts';
-import { compile } from '../src/kernel/chart.ts';
-import type { Projection, Rows } from '../src/kernel/projection.ts';
-import { table } from '../src/kernel/rows.ts';
+import { type AdminKeyFact, adminKey } from '../src/domain/key/admin-key.ts';
+import { type ProjectKeyFact, projectKey } from '../src/domain/key/project-key.ts';
+import { type OAuthClientFact, oauthClient } from '../src/domain/oauth/oauth-client.ts';
+import { type OAuthTokenFact, oauthToken } from '../src/domain/oauth/oauth-token.ts';
+import { compile } from '../src/kernel/aggregate/chart.ts';
+import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
+import { table } from '../src/kernel/rows/rows.ts';
 import { endOfQueue, enqueue, queuedTokens } from './oauth-token-queue.ts';
 import { factOf, idOf, nextStatus } from './recorded.ts';
 

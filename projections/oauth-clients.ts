@@ -1,8 +1,8 @@
-import { type OAuthClient, type OAuthClientFact, oauthClient } from '../src/domain/oauth-client.ts';
-import type { State } from '../src/kernel/aggregate.ts';
-import { compile } from '../src/kernel/chart.ts';
-import type { Projection } from '../src/kernel/projection.ts';
-import { table } from '../src/kernel/rows.ts';
+import { type OAuthClient, type OAuthClientFact, oauthClient } from '../src/domain/oauth/oauth-client.ts';
+import type { State } from '../src/kernel/aggregate/aggregate.ts';
+import { compile } from '../src/kernel/aggregate/chart.ts';
+import type { Projection } from '../src/kernel/projections/projection.ts';
+import { table } from '../src/kernel/rows/rows.ts';
 import { factOf, idOf } from './recorded.ts';
 
 export interface OAuthClientRow extends State<OAuthClient> {

@@ -1,6 +1,6 @@
-import { tokenStreamSeconds } from '../src/domain/oauth-token.ts';
-import type { Rows } from '../src/kernel/projection.ts';
-import { table } from '../src/kernel/rows.ts';
+import { tokenStreamSeconds } from '../src/domain/oauth/oauth-token.ts';
+import type { Rows } from '../src/kernel/projections/projection.ts';
+import { table } from '../src/kernel/rows/rows.ts';
 
 interface QueuedToken {
   readonly id: string;

@@ -1,10 +1,10 @@
-import { type BillingFact, type BillingPlan, type Ledger, post, unpaid } from '../src/domain/billing.ts';
-import { type OrganizationFact, organization } from '../src/domain/organization.ts';
-import type { Tier } from '../src/domain/tiers.ts';
-import { compile } from '../src/kernel/chart.ts';
-import { PersistentMap } from '../src/kernel/persistent-map.ts';
-import type { Projection } from '../src/kernel/projection.ts';
-import { table } from '../src/kernel/rows.ts';
+import { type BillingFact, type BillingPlan, type Ledger, post, unpaid } from '../src/domain/organization/billing.ts';
+import { type OrganizationFact, organization } from '../src/domain/organization/organization.ts';
+import type { Tier } from '../src/domain/organization/tiers.ts';
+import { compile } from '../src/kernel/aggregate/chart.ts';
+import { PersistentMap } from '../src/kernel/aggregate/persistent-map.ts';
+import type { Projection } from '../src/kernel/projections/projection.ts';
+import { table } from '../src/kernel/rows/rows.ts';
 import { factOf, idOf, nextStatus } from './recorded.ts';
 
 /** Times in milliseconds. */

@@ -1,11 +1,11 @@
-import type { OrganizationFact } from '../src/domain/organization.ts';
-import { policy } from '../src/domain/policy.ts';
-import type { Policy, PolicyFact, PolicyVersion } from '../src/domain/policy-facts.ts';
-import type { State } from '../src/kernel/aggregate.ts';
-import { compile } from '../src/kernel/chart.ts';
-import type { Projection, Rows } from '../src/kernel/projection.ts';
-import { table } from '../src/kernel/rows.ts';
-import type { Recorded } from '../src/kernel/store.ts';
+import type { OrganizationFact } from '../src/domain/organization/organization.ts';
+import { policy } from '../src/domain/policy/policy.ts';
+import type { Policy, PolicyFact, PolicyVersion } from '../src/domain/policy/policy-events.ts';
+import type { State } from '../src/kernel/aggregate/aggregate.ts';
+import { compile } from '../src/kernel/aggregate/chart.ts';
+import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
+import { table } from '../src/kernel/rows/rows.ts';
+import type { Recorded } from '../src/kernel/store/store.ts';
 import { factOf, idOf } from './recorded.ts';
 
 export interface PolicyRow extends State<Policy> {

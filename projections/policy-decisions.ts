@@ -1,9 +1,9 @@
-import { decisionSeconds, type PoliciesDecided } from '../src/domain/decision-facts.ts';
-import type { Direction } from '../src/domain/policy-terms.ts';
+import { decisionSeconds, type PoliciesDecided } from '../src/domain/policy/decision-events.ts';
+import type { Direction } from '../src/domain/policy/policy-terms.ts';
 import { isRecord } from '../src/domain/records.ts';
-import type { Projection } from '../src/kernel/projection.ts';
-import { passing } from '../src/kernel/row-sweep.ts';
-import { table } from '../src/kernel/rows.ts';
+import type { Projection } from '../src/kernel/projections/projection.ts';
+import { passing } from '../src/kernel/rows/row-sweep.ts';
+import { table } from '../src/kernel/rows/rows.ts';
 import { factOf } from './recorded.ts';
 
 /** What one policy made of one request or answer; nothing of its content (contract C.1). */

@@ -1,10 +1,10 @@
-import type { ProjectFact } from '../src/domain/project.ts';
-import { isOpen, type ProjectKey, type ProjectKeyFact, projectKey } from '../src/domain/project-key.ts';
-import type { State } from '../src/kernel/aggregate.ts';
-import { compile } from '../src/kernel/chart.ts';
-import type { Projection, Rows } from '../src/kernel/projection.ts';
-import { table } from '../src/kernel/rows.ts';
-import type { Recorded } from '../src/kernel/store.ts';
+import { isOpen, type ProjectKey, type ProjectKeyFact, projectKey } from '../src/domain/key/project-key.ts';
+import type { ProjectFact } from '../src/domain/project/project.ts';
+import type { State } from '../src/kernel/aggregate/aggregate.ts';
+import { compile } from '../src/kernel/aggregate/chart.ts';
+import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
+import { table } from '../src/kernel/rows/rows.ts';
+import type { Recorded } from '../src/kernel/store/store.ts';
 import { factOf, idOf } from './recorded.ts';
 
 export interface ProjectKeyRow extends State<ProjectKey> {

@@ -1,7 +1,7 @@
-import { type ProjectFact, project } from '../src/domain/project.ts';
-import { compile } from '../src/kernel/chart.ts';
-import type { Projection } from '../src/kernel/projection.ts';
-import { table } from '../src/kernel/rows.ts';
+import { type ProjectFact, project } from '../src/domain/project/project.ts';
+import { compile } from '../src/kernel/aggregate/chart.ts';
+import type { Projection } from '../src/kernel/projections/projection.ts';
+import { table } from '../src/kernel/rows/rows.ts';
 import { factOf, idOf, nextStatus } from './recorded.ts';
 
 /** Times in milliseconds. */

@@ -1,8 +1,8 @@
 import { aggregates, type Category } from '../src/domain/aggregates.ts';
-import { type Fact, IllegalFact } from '../src/kernel/aggregate.ts';
-import type { Table } from '../src/kernel/chart.ts';
-import type { Recorded } from '../src/kernel/store.ts';
-import { upcast } from '../src/kernel/upcast.ts';
+import { type Fact, IllegalFact } from '../src/kernel/aggregate/aggregate.ts';
+import type { Table } from '../src/kernel/aggregate/chart.ts';
+import { upcast } from '../src/kernel/aggregate/upcast.ts';
+import type { Recorded } from '../src/kernel/store/store.ts';
 
 /** The aggregate's id: what follows the category in the stream's name. */
 export const idOf = (event: Recorded): string => event.stream.slice(event.stream.indexOf('-') + 1);

@@ -1,9 +1,9 @@
 import { isRecord } from '../src/domain/records.ts';
-import { accountSeconds, totalStream, totalsOf, type UsageSum, usesIn } from '../src/domain/usage-facts.ts';
-import type { Projection, Rows } from '../src/kernel/projection.ts';
-import { passing } from '../src/kernel/row-sweep.ts';
-import { type RowReader, table } from '../src/kernel/rows.ts';
-import type { Recorded } from '../src/kernel/store.ts';
+import { accountSeconds, totalStream, totalsOf, type UsageSum, usesIn } from '../src/domain/usage/usage-events.ts';
+import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
+import { passing } from '../src/kernel/rows/row-sweep.ts';
+import { type RowReader, table } from '../src/kernel/rows/rows.ts';
+import type { Recorded } from '../src/kernel/store/store.ts';
 
 /** What says up to which event it counts: it is written later than it changes, and may meet events again. */
 interface Counted {

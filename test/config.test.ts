@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { BadConfig, describeConfig, listenUrl, readConfig } from '../src/config.ts';
+import { BadConfig, describeConfig, listenUrl, readConfig } from '../src/config/config.ts';
 import { runsOn } from '../src/process/node-version.ts';
 
 describe('readConfig', () => {

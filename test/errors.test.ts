@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { maxAdminKeys, maxPolicies } from '../src/domain/organization.ts';
-import { maxLiveKeys } from '../src/domain/project.ts';
+import { maxAdminKeys, maxPolicies } from '../src/domain/organization/organization.ts';
+import { maxLiveKeys } from '../src/domain/project/project.ts';
 import { type Code, catalogue } from '../src/errors.ts';
 import { openapi } from '../src/http/openapi/openapi.ts';
 import type { HttpServer } from '../src/http/server.ts';

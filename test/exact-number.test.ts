@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ExactNumber, jsonText, parseExactly } from '../src/exact-number.ts';
 import { valueBudget } from '../src/http/request/json.ts';
 import { scanJson } from '../src/http/request/json-scan.ts';
+import { ExactNumber, jsonText, parseExactly } from '../src/json/exact-number.ts';
 
 const digits = (most: number) => fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: most });
 /** Any number that JSON can write. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { END, EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
-import { clientFor } from '../../src/eventstoredb/target.ts';
+import { clientFor } from '../../src/eventstoredb/client/target.ts';
 import { serveParent } from '../machine/parent.ts';
 import { Lanes } from './lanes.ts';
 import { type Load, type Sample, sampleWindow, type WindowOptions } from './sample.ts';

@@ -1,4 +1,4 @@
-import type { Tier } from '../../src/domain/tiers.ts';
+import type { Tier } from '../../src/domain/organization/tiers.ts';
 import { start } from '../../src/limits/count-request.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { quotaLines } from '../../src/limits/http/headers.ts';

@@ -1,6 +1,6 @@
 /** rate-limiter-flexible's memory store doing the same ten counters: its fixed windows, one after the other. */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { limitsFor, type Scope } from '../../src/domain/tiers.ts';
+import { limitsFor, type Scope } from '../../src/domain/organization/tiers.ts';
 import { serveParent } from '../machine/parent.ts';
 import { cpuMicros, type MicroSample, type Order, ownersOf, popularKeys, tokens } from './traffic.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limitsFor, tiers } from '../../src/domain/tiers.ts';
+import { limitsFor, tiers } from '../../src/domain/organization/tiers.ts';
 import { randomFrom } from '../gen/random.ts';
 import { fileFor } from '../peers/seed.ts';
 import { type BarRule, barOf, notYet } from '../report/bar.ts';

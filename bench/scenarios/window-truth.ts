@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limitsFor } from '../../src/domain/tiers.ts';
+import { limitsFor } from '../../src/domain/organization/tiers.ts';
 import { randomFrom } from '../gen/random.ts';
 import { type BarRule, barOf, notYet } from '../report/bar.ts';
 import { Client, type Holder } from '../truth/ask.ts';

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { credentialOf } from '../../src/admin/credential.ts';
 import type { Clock } from '../../src/clock.ts';
-import { adminKey } from '../../src/domain/admin-key.ts';
-import { organization } from '../../src/domain/organization.ts';
+import { adminKey } from '../../src/domain/key/admin-key.ts';
+import { projectKey } from '../../src/domain/key/project-key.ts';
+import { organization } from '../../src/domain/organization/organization.ts';
+import { type Tier, tiers } from '../../src/domain/organization/tiers.ts';
 import { adminPermissions, projectPermissions } from '../../src/domain/permissions.ts';
-import { maxLiveKeys, project } from '../../src/domain/project.ts';
-import { projectKey } from '../../src/domain/project-key.ts';
-import { type Tier, tiers } from '../../src/domain/tiers.ts';
+import { maxLiveKeys, project } from '../../src/domain/project/project.ts';
 import type { Archive } from '../../src/eventstoredb/archive.ts';
-import type { RawEvent } from '../../src/eventstoredb/raw-event.ts';
+import type { RawEvent } from '../../src/eventstoredb/client/raw-event.ts';
 import { newId, newToken } from '../../src/ids.ts';
-import type { CommandInput } from '../../src/kernel/actor.ts';
-import type { Aggregate, Decisions, Fact, State } from '../../src/kernel/aggregate.ts';
-import { chained, noStream } from '../../src/kernel/chained.ts';
-import { compile } from '../../src/kernel/chart.ts';
-import type { Actor } from '../../src/kernel/store.ts';
+import type { Aggregate, Decisions, Fact, State } from '../../src/kernel/aggregate/aggregate.ts';
+import { chained, noStream } from '../../src/kernel/aggregate/chained.ts';
+import { compile } from '../../src/kernel/aggregate/chart.ts';
+import type { CommandInput } from '../../src/kernel/commands/actor.ts';
+import type { Actor } from '../../src/kernel/store/store.ts';
 import type { Secrets } from '../../src/secrets/master-secrets.ts';
 
 /** How large an organization is to be. */

@@ -3,8 +3,8 @@ import { organizationRows } from '../../projections/organizations.ts';
 import { projectKeyOf, projectRows } from '../../projections/projects.ts';
 import { idOf } from '../../projections/recorded.ts';
 import type { Code } from '../errors.ts';
-import type { ReadModels } from '../kernel/projection.ts';
-import type { Recorded } from '../kernel/store.ts';
+import type { ReadModels } from '../kernel/projections/projection.ts';
+import type { Recorded } from '../kernel/store/store.ts';
 import type { Identity, Principal } from './principal.ts';
 
 /** A credential that is known and does not work; the holder proved the secret, so the reason may be told (contract A.3). */

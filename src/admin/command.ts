@@ -4,11 +4,17 @@ import type { Clock } from '../clock.ts';
 import type { aggregates, Category } from '../domain/aggregates.ts';
 import { type Code, catalogue, type Fault, fault } from '../errors.ts';
 import type { Head, Route } from '../http/route.ts';
-import type { Actors, Context } from '../kernel/actor.ts';
-import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kernel/aggregate.ts';
-import { Budget } from '../kernel/budget.ts';
-import type { ReadModels } from '../kernel/projection.ts';
-import { type EventStore, StoreRefuses, StoreUnavailable, StreamDeleted, WrongRevision } from '../kernel/store.ts';
+import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kernel/aggregate/aggregate.ts';
+import type { Actors, Context } from '../kernel/commands/actor.ts';
+import type { ReadModels } from '../kernel/projections/projection.ts';
+import { Budget } from '../kernel/store/budget.ts';
+import {
+  type EventStore,
+  StoreRefuses,
+  StoreUnavailable,
+  StreamDeleted,
+  WrongRevision,
+} from '../kernel/store/store.ts';
 import type { DayKeys } from '../secrets/day-keys.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 

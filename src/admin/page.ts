@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { fault } from '../errors.ts';
 import * as queries from '../http/request/query.ts';
 import type { Reply } from '../http/route.ts';
-import type { ReadModels } from '../kernel/projection.ts';
-import type { Table } from '../kernel/rows.ts';
+import type { ReadModels } from '../kernel/projections/projection.ts';
+import type { Table } from '../kernel/rows/rows.ts';
 
 /** Cursor, page size and order of every administration list (contract A.2). */
 export const pageQuery = { after: queries.after.optional(), limit: queries.limit, order: queries.order() };

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import type { Recorded } from '../kernel/store.ts';
+import type { Recorded } from '../kernel/store/store.ts';
 
 /**
  * The value of a new key, sealed so that it can be repeated to whoever made it (contract I). The data key comes from the

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../kernel/store.ts';
+import { StoreUnavailable } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
 import type { Administration } from './command.ts';
 import { expireKeys } from './keys/expiry.ts';

@@ -1,8 +1,8 @@
 import type { Aggregates } from '../admin/command.ts';
 import { aggregates } from '../domain/aggregates.ts';
 import { whose } from '../domain/streams.ts';
-import { type ActorOptions, actors } from '../kernel/actor.ts';
-import type { EventStore } from '../kernel/store.ts';
+import { type ActorOptions, actors } from '../kernel/commands/actor.ts';
+import type { EventStore } from '../kernel/store/store.ts';
 
 /** The mailboxes of every kind of aggregate, over one store. */
 export const allAggregates = (store: EventStore, options: Omit<ActorOptions, 'store'> = {}): Aggregates => {

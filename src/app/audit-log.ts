@@ -1,12 +1,12 @@
 import { auditTree, auditTreeHashes, auditTreeHead, auditTreeSteps } from '../../projections/audit-tree.ts';
 import { type Checkpointer, startCheckpoints } from '../audit/log/checkpointer.ts';
 import { ensureFirstKey, originOf, signersOf } from '../audit/log/keys.ts';
-import { openSinks } from '../audit/log/sinks.ts';
+import { openSinks } from '../audit/log/sinks/sinks.ts';
 import type { Clock, Millis } from '../clock.ts';
-import type { Config } from '../config.ts';
-import type { Ours } from '../kernel/ownership.ts';
-import type { ReadModels } from '../kernel/projection.ts';
-import type { EventStore } from '../kernel/store.ts';
+import type { Config } from '../config/config.ts';
+import type { ReadModels } from '../kernel/projections/projection.ts';
+import type { Ours } from '../kernel/store/ownership.ts';
+import type { EventStore } from '../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../merkle/checkpoint.ts';
 import { auditKeySeeds } from '../secrets/audit-key.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';

@@ -7,8 +7,8 @@ import type { Administration } from '../admin/command.ts';
 import { carryOut, type FirstRun, firstRunFile, isFirstRun, planFirstRun } from '../admin/organization/first-run.ts';
 import { type Claim, claimFirstRun } from '../admin/organization/first-run-claim.ts';
 import { systemClock } from '../clock.ts';
-import type { Context } from '../kernel/actor.ts';
-import type { EventStore } from '../kernel/store.ts';
+import type { Context } from '../kernel/commands/actor.ts';
+import type { EventStore } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
 
 export interface FirstRunReport extends FirstRun {

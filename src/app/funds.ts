@@ -1,8 +1,8 @@
 import { organizationRows } from '../../projections/organizations.ts';
 import { lastTold, usageTotals } from '../../projections/usage.ts';
-import type { UsageTotal } from '../domain/usage-facts.ts';
-import type { ReadModels } from '../kernel/projection.ts';
-import type { RowReader } from '../kernel/rows.ts';
+import type { UsageTotal } from '../domain/usage/usage-events.ts';
+import type { ReadModels } from '../kernel/projections/projection.ts';
+import type { RowReader } from '../kernel/rows/rows.ts';
 import type { Model } from '../upstream/models/models.ts';
 import type { Funds } from '../usage/credit.ts';
 import type { Untold } from '../usage/totals.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import { type Lock, StoreLocked, takeLock } from '../embedded/lock.ts';
+import type { Config } from '../config/config.ts';
+import { type Lock, StoreLocked, takeLock } from '../embedded/lock/lock.ts';
 import { makeFolder } from '../folder.ts';
-import { Failure } from './failure.ts';
+import { Failure } from '../process/failure.ts';
 
 export const readModelsDir = (config: Config): string => join(config.DATA_DIR, 'read-models');
 

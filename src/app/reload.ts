@@ -1,10 +1,10 @@
-import { BadConfig, type Config } from '../config.ts';
-import type { Price } from '../domain/charge.ts';
+import { BadConfig, type Config } from '../config/config.ts';
+import type { Price } from '../domain/usage/charge.ts';
 import { serial } from '../kernel/mailbox.ts';
 import { publish } from '../telemetry.ts';
 import type { DeclaredModel } from '../upstream/models/models.ts';
-import { pricesOf } from './prices.ts';
-import { servedModels } from './served-models.ts';
+import { pricesOf } from './models/prices.ts';
+import { servedModels } from './models/served-models.ts';
 
 export interface Reloading {
   readonly config: Config;

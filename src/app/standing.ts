@@ -1,10 +1,10 @@
 import { BrokenTree } from '../audit/log/tree-signer.ts';
-import { IllegalFact } from '../kernel/aggregate.ts';
-import { CorruptStream } from '../kernel/fold.ts';
-import type { ReadModels } from '../kernel/read-models.ts';
-import type { Standstill } from '../kernel/standstill.ts';
-import { StoreDamaged, StreamDeleted } from '../kernel/store.ts';
-import { NewerFact } from '../kernel/upcast.ts';
+import { IllegalFact } from '../kernel/aggregate/aggregate.ts';
+import { CorruptStream } from '../kernel/aggregate/fold.ts';
+import { NewerFact } from '../kernel/aggregate/upcast.ts';
+import type { Standstill } from '../kernel/followers/halted-follower.ts';
+import type { ReadModels } from '../kernel/projections/read-models.ts';
+import { StoreDamaged, StreamDeleted } from '../kernel/store/store.ts';
 
 /** What anybody may read of an error; the words of others stay in the log. */
 const reasonOf = (error: Error): string => {

@@ -1,5 +1,5 @@
 import { type Clock, dayMs, type Millis } from '../clock.ts';
-import type { ReadModels } from '../kernel/projection.ts';
+import type { ReadModels } from '../kernel/projections/projection.ts';
 
 /** Between two steps of a round through the rows. */
 const stepMs: Millis = 10_000;

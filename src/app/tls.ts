@@ -1,4 +1,4 @@
-import { BadConfig, type Config } from '../config.ts';
+import { BadConfig, type Config } from '../config/config.ts';
 import { type Certificate, readCertificate, UnusableCertificate } from '../http/certificate.ts';
 
 /** The certificate that TLS_CERT_FILE and TLS_KEY_FILE name; undefined without them. @throws BadConfig */

@@ -1,4 +1,4 @@
-import type { Project } from '../domain/project.ts';
+import type { Project } from '../domain/project/project.ts';
 import type { StateAt } from './history.ts';
 import { ofEach, type Past } from './past.ts';
 

@@ -1,6 +1,6 @@
-import type { AccessDenied } from '../domain/access-facts.ts';
 import type { Category, FactOf } from '../domain/aggregates.ts';
-import type { Fact } from '../kernel/aggregate.ts';
+import type { AccessDenied } from '../domain/key/access-events.ts';
+import type { Fact } from '../kernel/aggregate/aggregate.ts';
 
 /** What an entry of the audit log can be about (contract C.1). Names equal the `openai` SDK's where it has one. */
 export const auditTypes = [

@@ -1,10 +1,10 @@
 import { aggregates, type Category } from '../domain/aggregates.ts';
 import { prefixes, whose } from '../domain/streams.ts';
-import { type Aggregate, type Fact, IllegalFact, type State } from '../kernel/aggregate.ts';
-import { compile, type Table } from '../kernel/chart.ts';
-import { CorruptStream, checkLink } from '../kernel/fold.ts';
-import type { CallOptions, EventStore, Recorded } from '../kernel/store.ts';
-import { upcast } from '../kernel/upcast.ts';
+import { type Aggregate, type Fact, IllegalFact, type State } from '../kernel/aggregate/aggregate.ts';
+import { compile, type Table } from '../kernel/aggregate/chart.ts';
+import { CorruptStream, checkLink } from '../kernel/aggregate/fold.ts';
+import { upcast } from '../kernel/aggregate/upcast.ts';
+import type { CallOptions, EventStore, Recorded } from '../kernel/store/store.ts';
 import { shownState } from './shown.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its facts.

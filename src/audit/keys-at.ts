@@ -1,5 +1,5 @@
-import type { Project } from '../domain/project.ts';
-import type { ProjectKey } from '../domain/project-key.ts';
+import type { ProjectKey } from '../domain/key/project-key.ts';
+import type { Project } from '../domain/project/project.ts';
 import { type Effective, effectiveIn } from './effective.ts';
 import type { Step } from './history.ts';
 import { ofEach, type Past } from './past.ts';

@@ -1,5 +1,5 @@
-import type { CorruptStream } from '../kernel/fold.ts';
-import type { CallOptions, EventStore } from '../kernel/store.ts';
+import type { CorruptStream } from '../kernel/aggregate/fold.ts';
+import type { CallOptions, EventStore } from '../kernel/store/store.ts';
 import { type Moment, NoHistory, replayOf, type Step, standingAt, takenBy } from './history.ts';
 
 /** What there was, each aggregate read and replayed once however often it is asked for. */

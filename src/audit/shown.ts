@@ -1,7 +1,7 @@
-import { policyState } from '../domain/policy.ts';
-import type { Policy } from '../domain/policy-facts.ts';
-import { fieldsOf } from '../domain/policy-terms.ts';
-import type { State } from '../kernel/aggregate.ts';
+import { policyState } from '../domain/policy/policy.ts';
+import type { Policy } from '../domain/policy/policy-events.ts';
+import { fieldsOf } from '../domain/policy/policy-terms.ts';
+import type { State } from '../kernel/aggregate/aggregate.ts';
 
 /** The states and fields of a policy as its resource has them (contract B.5, C.1), and not as its law does. */
 const shownPolicy = (state: State<Policy>): State<object> => {

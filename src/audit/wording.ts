@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { AccessDenied } from '../domain/access-facts.ts';
-import type { AdminKeyFact } from '../domain/admin-key.ts';
-import type { OAuthClientFact } from '../domain/oauth-client.ts';
-import type { OrganizationFact } from '../domain/organization.ts';
-import type { PolicyFact } from '../domain/policy-facts.ts';
-import type { TermsFields } from '../domain/policy-terms.ts';
-import type { ProjectFact } from '../domain/project.ts';
-import type { ProjectKeyFact } from '../domain/project-key.ts';
-import type { Fact } from '../kernel/aggregate.ts';
+import type { AccessDenied } from '../domain/key/access-events.ts';
+import type { AdminKeyFact } from '../domain/key/admin-key.ts';
+import type { ProjectKeyFact } from '../domain/key/project-key.ts';
+import type { OAuthClientFact } from '../domain/oauth/oauth-client.ts';
+import type { OrganizationFact } from '../domain/organization/organization.ts';
+import type { PolicyFact } from '../domain/policy/policy-events.ts';
+import type { TermsFields } from '../domain/policy/policy-terms.ts';
+import type { ProjectFact } from '../domain/project/project.ts';
+import type { Fact } from '../kernel/aggregate/aggregate.ts';
 import type { Entry, Fields, Subject, Wording, Wordings } from './entry.ts';
 
 const secondsOrNull = (at: number | null): number | null => (at === null ? null : Math.floor(at / 1000));

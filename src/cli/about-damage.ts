@@ -1,6 +1,6 @@
-import { Failure } from '../app/failure.ts';
 import { StoreCorrupt } from '../embedded/index.ts';
-import { StoreDamaged, StreamDeleted } from '../kernel/store.ts';
+import { StoreDamaged, StreamDeleted } from '../kernel/store/store.ts';
+import { Failure } from '../process/failure.ts';
 
 /** Whether something is wrong with what the store holds, and not with its server, the way there or a file that was named. */
 const isDamage = (error: unknown): boolean =>

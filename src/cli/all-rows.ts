@@ -1,4 +1,4 @@
-import type { RowReader, Table } from '../kernel/rows.ts';
+import type { RowReader, Table } from '../kernel/rows/rows.ts';
 
 const pageSize = 500;
 

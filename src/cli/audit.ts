@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { chargeCommand } from './audit-charge.ts';
 import { exportCommand } from './audit-log/export-command.ts';
 import { checkpointCommand, keyCommand, rotateKeyCommand } from './audit-log/key-commands.ts';
 import { consistencyCommand, proveCommand } from './audit-log/proof-commands.ts';
 import { verifyCommand } from './audit-log/verify-command.ts';
+import { chargeCommand } from './audit-questions/charge-command.ts';
 import { diffCommand } from './audit-questions/diff-command.ts';
 import { historyCommand } from './audit-questions/history-command.ts';
 import { keysCommand } from './audit-questions/keys-command.ts';

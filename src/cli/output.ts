@@ -1,4 +1,4 @@
-import { Failure } from '../app/failure.ts';
+import { Failure } from '../process/failure.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
 
 /** Asks before what cannot be undone. Where nobody can be asked, an option has to say it. */

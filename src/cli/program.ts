@@ -1,31 +1,31 @@
 import { Command, CommanderError, Help } from 'commander';
-import { Failure } from '../app/failure.ts';
-import { inWords } from '../app/file-fault.ts';
-import { BadConfig, describeConfig } from '../config.ts';
-import { UnusableTarget } from '../eventstoredb/target.ts';
+import { BadConfig, describeConfig } from '../config/config.ts';
+import { inWords } from '../config/file-fault.ts';
+import { UnusableTarget } from '../eventstoredb/client/target.ts';
+import { Failure } from '../process/failure.ts';
 import { version } from '../version.ts';
 import { withAdvice } from './about-damage.ts';
-import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
-import { billingCommand } from './billing.ts';
 import { completionCommand } from './completion/completion.ts';
-import { eventsCommand } from './events.ts';
-import { eventstoreCommand } from './eventstore-command.ts';
 import { shareExamples } from './examples.ts';
 import { inColumns } from './help-text.ts';
-import { limitsCommand } from './limits-command.ts';
-import { modelCommand } from './model.ts';
-import { oauthClientCommand } from './oauth-client.ts';
-import { orgCommand } from './org.ts';
+import { adminKeyCommand } from './org/admin-key.ts';
+import { oauthClientCommand } from './org/oauth-client.ts';
+import { orgCommand } from './org/org.ts';
 import { keyCommand } from './resources/key.ts';
+import { limitsCommand } from './resources/limits-command.ts';
+import { modelCommand } from './resources/model.ts';
 import { policyCommand } from './resources/policy.ts';
 import { projectCommand } from './resources/project.ts';
-import { secretsCommand } from './secrets.ts';
+import { secretsCommand } from './secrets/secrets.ts';
 import { serveCommand } from './serve-command.ts';
-import { statusCommand } from './status.ts';
+import { statusCommand } from './status/status.ts';
+import { eventsCommand } from './store/events.ts';
+import { eventstoreCommand } from './store/eventstore-command.ts';
 import { storeCommand } from './store/store-command.ts';
 import { printableLines, type Terminal, usageError } from './terminal.ts';
-import { usageCommand } from './usage.ts';
+import { billingCommand } from './usage/billing.ts';
+import { usageCommand } from './usage/usage.ts';
 
 const statuses = `
 Exit status: 0 done; 1 it could not be done, and why is said; 64 the command line is wrong; 78 the configuration is wrong.

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
-import { Failure } from '../app/failure.ts';
 import type { FirstRunReport } from '../app/first-run.ts';
 import { serve } from '../app/serve.ts';
-import { type Config, readConfig } from '../config.ts';
-import { readConnectionString } from '../eventstoredb/connection-string.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import { readConnectionString } from '../eventstoredb/client/connection-string.ts';
 import { openLog } from '../observability/log/log.ts';
+import { Failure } from '../process/failure.ts';
 import { withExamples } from './examples.ts';
 import { operatorContext } from './operator.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,4 +1,4 @@
-import { Failure } from '../app/failure.ts';
+import { Failure } from '../process/failure.ts';
 
 /** What a command sees of the process. */
 export interface Terminal {

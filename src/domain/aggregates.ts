@@ -1,12 +1,12 @@
-import type { Aggregate, Fact } from '../kernel/aggregate.ts';
-import { adminKey } from './admin-key.ts';
+import type { Aggregate, Fact } from '../kernel/aggregate/aggregate.ts';
 import { idempotency } from './idempotency.ts';
-import { oauthClient } from './oauth-client.ts';
-import { oauthToken } from './oauth-token.ts';
-import { organization } from './organization.ts';
-import { policy } from './policy.ts';
-import { project } from './project.ts';
-import { projectKey } from './project-key.ts';
+import { adminKey } from './key/admin-key.ts';
+import { projectKey } from './key/project-key.ts';
+import { oauthClient } from './oauth/oauth-client.ts';
+import { oauthToken } from './oauth/oauth-token.ts';
+import { organization } from './organization/organization.ts';
+import { policy } from './policy/policy.ts';
+import { project } from './project/project.ts';
 
 /** Every kind of aggregate, by the category of its streams. Tables that have to know all of them are typed by this one. */
 export const aggregates = {

@@ -1,5 +1,5 @@
 import { fault } from '../errors.ts';
-import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate/aggregate.ts';
 
 /** What a completed request was answered, without the secret. */
 export interface KeptAnswer {

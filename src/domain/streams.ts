@@ -1,8 +1,8 @@
-import type { Recorded } from '../kernel/store.ts';
-import { accessRecordSeconds } from './access-facts.ts';
+import type { Recorded } from '../kernel/store/store.ts';
 import { aggregates, type Category } from './aggregates.ts';
-import { decisionSeconds } from './decision-facts.ts';
-import { accountSeconds } from './usage-facts.ts';
+import { accessRecordSeconds } from './key/access-events.ts';
+import { decisionSeconds } from './policy/decision-events.ts';
+import { accountSeconds } from './usage/usage-events.ts';
 
 /** Streams of one category: what follows the dash, and the facts that they hold. */
 interface Grammar {

@@ -3,21 +3,21 @@ import { dirname, join, resolve } from 'node:path';
 import { removeDrafts } from './drafts.ts';
 import type { Tls } from './grpc/server.ts';
 import { defaultLimits } from './limits.ts';
-import { takeLock } from './lock.ts';
+import { takeLock } from './lock/lock.ts';
+import { socketPath } from './lock/socket-path.ts';
 import { damageOfPages } from './maintenance/pages.ts';
 import { runInWorker } from './run-in-worker.ts';
 import { type RunningStore, runStore, type StoreOptions } from './run-store.ts';
 import type { Advertised } from './services/server-info.ts';
 import type { User } from './services/single-user.ts';
-import { socketPath } from './socket-path.ts';
-import { checkMeta } from './store/check-file.ts';
+import { checkMeta } from './store/check/check-file.ts';
+import { CORRUPT_SIGNALS, probe } from './store/check/probe.ts';
+import { isShort, type Shortage } from './store/commit/free-space.ts';
+import { breakSeal, checkSeal, seal } from './store/commit/seal.ts';
 import { DATA_FILE } from './store/database.ts';
-import { isShort, type Shortage } from './store/free-space.ts';
-import { CORRUPT_SIGNALS, probe } from './store/probe.ts';
-import { breakSeal, checkSeal, seal } from './store/seal.ts';
 
-export { runningEndpoint, StoreLocked } from './lock.ts';
-export { StoreCorrupt } from './store/corrupt.ts';
+export { runningEndpoint, StoreLocked } from './lock/lock.ts';
+export { StoreCorrupt } from './store/records/corrupt.ts';
 export { CORRUPT_SIGNALS };
 
 export interface EmbeddedOptions {

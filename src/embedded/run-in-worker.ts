@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { workerEntry } from './entries.ts';
 import type { RunningStore, StoreOptions } from './run-store.ts';
-import { StoreCorrupt } from './store/corrupt.ts';
+import { StoreCorrupt } from './store/records/corrupt.ts';
 import type { Report } from './worker.ts';
 
 /** Runs a store on a thread of its own, which ends with the store. */

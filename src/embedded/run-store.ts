@@ -15,16 +15,16 @@ import type { Log } from './services/log.ts';
 import { readMethod } from './services/read.ts';
 import { type Advertised, featuresMethod, gossipMethod } from './services/server-info.ts';
 import { singleUser, type User } from './services/single-user.ts';
-import { checkTrees } from './store/check-file.ts';
-import { StoreCorrupt } from './store/corrupt.ts';
+import { checkTrees } from './store/check/check-file.ts';
+import { type FreeBytes, type Shortage, watchFreeSpace } from './store/commit/free-space.ts';
+import { Sweeper } from './store/commit/sweeper.ts';
+import { Writer } from './store/commit/writer.ts';
 import { committedEnd, DATA_FILE, instanceOf, type LogFiles, lastKey, openFiles } from './store/database.ts';
-import { type FreeBytes, type Shortage, watchFreeSpace } from './store/free-space.ts';
-import { getUint64, positionKey } from './store/keys.ts';
-import { Reader } from './store/reader.ts';
-import { createdOf } from './store/record.ts';
-import { Streams } from './store/streams.ts';
-import { Sweeper } from './store/sweeper.ts';
-import { Writer } from './store/writer.ts';
+import { Streams } from './store/index/streams.ts';
+import { Reader } from './store/read/reader.ts';
+import { StoreCorrupt } from './store/records/corrupt.ts';
+import { getUint64, positionKey } from './store/records/keys.ts';
+import { createdOf } from './store/records/record.ts';
 import { Hub } from './subscriptions/hub.ts';
 
 export interface StoreOptions {

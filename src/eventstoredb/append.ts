@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Millis } from '../clock.ts';
-import { messages, shared } from './client-internals.ts';
-import type { RawEvent } from './raw-event.ts';
-import type { RetryPolicy } from './retry-policy.ts';
+import { messages, shared } from './client/client-internals.ts';
+import type { RawEvent } from './client/raw-event.ts';
+import type { RetryPolicy } from './client/retry-policy.ts';
 
 /** Events to be written to one stream as they are, all or none. */
 export interface RawAppend {

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import { type Clock, type Millis, systemClock } from '../clock.ts';
 import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from './append.ts';
-import { messages, shared, streamsCall } from './client-internals.ts';
-import { usersAreKnown } from './connect-options.ts';
-import { diagnosis } from './diagnosis.ts';
-import { finalError, outOfTime } from './errors.ts';
-import type { RawEvent } from './raw-event.ts';
+import { messages, shared, streamsCall } from './client/client-internals.ts';
+import { usersAreKnown } from './client/connect-options.ts';
+import { diagnosis } from './client/diagnosis.ts';
+import { finalError, outOfTime } from './client/errors.ts';
+import type { RawEvent } from './client/raw-event.ts';
+import { retryPolicy, within } from './client/retry-policy.ts';
+import type { Right } from './client/rights.ts';
+import { clientFor, type Target } from './client/target.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
-import { retryPolicy, within } from './retry-policy.ts';
-import type { Right } from './rights.ts';
-import { clientFor, type Target } from './target.ts';
 
 /** A store to copy from or to. */
 export interface Archive {

@@ -10,22 +10,28 @@ import {
   START,
 } from '@eventstore/db-client';
 import { type Millis, systemClock } from '../clock.ts';
-import { type Appended, type CallOptions, type EventStore, type Sight, StoreUnavailable } from '../kernel/store.ts';
+import {
+  type Appended,
+  type CallOptions,
+  type EventStore,
+  type Sight,
+  StoreUnavailable,
+} from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
-import { type ConnectOptions, timesOf } from './connect-options.ts';
-import { contact } from './contact.ts';
-import { diagnosis } from './diagnosis.ts';
-import { finalError, neverTooLarge } from './errors.ts';
-import { recorded } from './events.ts';
+import { trials } from './client/attempt.ts';
+import { type ConnectOptions, timesOf } from './client/connect-options.ts';
+import { contact } from './client/contact.ts';
+import { diagnosis } from './client/diagnosis.ts';
+import { finalError, neverTooLarge } from './client/errors.ts';
+import { recorded } from './client/events.ts';
+import { Abandoned, type Client, type Owner, ownerOf } from './client/owner.ts';
+import { backoff } from './client/retry-policy.ts';
+import { asking, type Right } from './client/rights.ts';
+import { clientFor, ignoredOptions, isDiscovered, type Target } from './client/target.ts';
 import { guardClient } from './guard.ts';
-import { Abandoned, type Client, type Owner, ownerOf } from './owner.ts';
 import { isGivenUp, probe } from './probe.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
-import { backoff } from './retry-policy.ts';
-import { asking, type Right } from './rights.ts';
 import { type ResumingSubscription, resumingSubscription, type Source } from './subscription.ts';
-import { clientFor, ignoredOptions, isDiscovered, type Target } from './target.ts';
-import { trials } from './trial.ts';
 
 /** Appends in a row without an answer after which the client's stream of appends is what is wrong. */
 const mostUnanswered = 2;

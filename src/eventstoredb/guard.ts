@@ -1,4 +1,4 @@
-import { onAppendStream, wrapErrorHandling } from './client-internals.ts';
+import { onAppendStream, wrapErrorHandling } from './client/client-internals.ts';
 
 /**
  * Three defects of `@eventstore/db-client` would end the process. Two sit where it writes and reads its stream of

@@ -1,11 +1,11 @@
 import { BACKWARDS, END } from '@eventstore/db-client';
 import type { Clock, Millis } from '../clock.ts';
-import { lookEveryMs, type Sight, StoreRefuses } from '../kernel/store.ts';
-import type { Contact } from './contact.ts';
-import { finalError, saysWhy } from './errors.ts';
-import { Abandoned, type Client, type Owner } from './owner.ts';
-import { interruptible } from './retry-policy.ts';
-import { asking } from './rights.ts';
+import { lookEveryMs, type Sight, StoreRefuses } from '../kernel/store/store.ts';
+import type { Contact } from './client/contact.ts';
+import { finalError, saysWhy } from './client/errors.ts';
+import { Abandoned, type Client, type Owner } from './client/owner.ts';
+import { interruptible } from './client/retry-policy.ts';
+import { asking } from './client/rights.ts';
 
 /** The leader's answer may take so long (contract N13). */
 const timeoutMs: Millis = 1_000;

@@ -1,6 +1,6 @@
 import type { Millis } from '../clock.ts';
-import { type Recorded, StoreUnavailable } from '../kernel/store.ts';
-import type { RetryPolicy } from './retry-policy.ts';
+import { type Recorded, StoreUnavailable } from '../kernel/store/store.ts';
+import type { RetryPolicy } from './client/retry-policy.ts';
 
 /** What is used of the client's read: a readable stream of its own events in object mode. */
 export interface ReadSource {

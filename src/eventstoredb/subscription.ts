@@ -6,9 +6,9 @@ import {
   StoreUnavailable,
   type SubscribeOptions,
   type Subscription,
-} from '../kernel/store.ts';
-import { Abandoned } from './owner.ts';
-import { type backoff, interruptible } from './retry-policy.ts';
+} from '../kernel/store/store.ts';
+import { Abandoned } from './client/owner.ts';
+import { type backoff, interruptible } from './client/retry-policy.ts';
 
 /** What is used of the client's subscription: a readable stream in object mode. */
 export interface Source {

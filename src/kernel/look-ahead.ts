@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Look } from './row-file.ts';
+import type { Look } from './rows/row-file.ts';
 
 /** By the folder above: this module also runs as a part of `cli/program.js`, a folder beside this one. */
 const entry = new URL('../kernel/look-entry.mjs', import.meta.url);

@@ -1,4 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { lookAtRows } from './row-file.ts';
+import { lookAtRows } from './rows/row-file.ts';
 
 parentPort?.postMessage(lookAtRows(workerData as string));

@@ -1,4 +1,4 @@
-import { limitsFor, type Scope, type Tier, type TierTable, tiers } from '../domain/tiers.ts';
+import { limitsFor, type Scope, type Tier, type TierTable, tiers } from '../domain/organization/tiers.ts';
 import type { FamilyLimits } from './record/window-limits.ts';
 import { WindowStore, type WindowStoreOptions } from './window/window-store.ts';
 

@@ -1,5 +1,5 @@
 import type { Millis } from '../clock.ts';
-import type { Tier, TierTable } from '../domain/tiers.ts';
+import type { Tier, TierTable } from '../domain/organization/tiers.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import {
   type AdministrationLimits,

@@ -1,12 +1,12 @@
 import { livePolicyRows, type PolicyRow, policyKeyOf } from '../../projections/policies.ts';
 import { factOf, idOf } from '../../projections/recorded.ts';
-import type { PolicyFact, PolicyVersion } from '../domain/policy-facts.ts';
+import type { PolicyFact, PolicyVersion } from '../domain/policy/policy-events.ts';
 import { type Refusal, refusal } from '../errors.ts';
-import type { ReadModels } from '../kernel/projection.ts';
-import type { Recorded } from '../kernel/store.ts';
+import type { ReadModels } from '../kernel/projections/projection.ts';
+import type { Recorded } from '../kernel/store/store.ts';
 import { isCompiled } from '../rules/compile.ts';
 import type { AnyRule } from '../rules/evaluate.ts';
-import { compilingWork, isSlowToCompile } from '../rules/language/pattern.ts';
+import { compilingWork, isSlowToCompile } from '../rules/language/patterns/pattern.ts';
 import { RuleCache } from '../rules/threads/rule-cache.ts';
 import type { EffectivePolicies, PoliciesInForce, PolicyInForce, PolicySubject } from './effective.ts';
 

@@ -1,7 +1,7 @@
 import type { Millis } from '../clock.ts';
-import { day } from '../domain/day.ts';
-import { type Settlement, settlementsOf, usageStream } from '../domain/usage-facts.ts';
-import type { EventStore, Recorded } from '../kernel/store.ts';
+import { day } from '../domain/usage/day.ts';
+import { type Settlement, settlementsOf, usageStream } from '../domain/usage/usage-events.ts';
+import type { EventStore, Recorded } from '../kernel/store/store.ts';
 
 type Store = Pick<EventStore, 'read'>;
 

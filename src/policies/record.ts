@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Decision } from '../domain/decision-facts.ts';
+import type { Decision } from '../domain/policy/decision-events.ts';
 import { newId } from '../ids.ts';
 import type { RecordDecisions } from './guard.ts';
 

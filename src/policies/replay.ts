@@ -1,8 +1,8 @@
 import type { Clock, Millis } from '../clock.ts';
-import type { Settlement } from '../domain/usage-facts.ts';
+import type { Settlement } from '../domain/usage/usage-events.ts';
 import { compileRule, isCompiled } from '../rules/compile.ts';
 import type { AnyRule, Evaluator } from '../rules/evaluate.ts';
-import { isSlowToCompile } from '../rules/language/pattern.ts';
+import { isSlowToCompile } from '../rules/language/patterns/pattern.ts';
 import type { Direction } from '../rules/language/variables.ts';
 import { partialVerdict, type Remnant } from '../rules/partial.ts';
 import { failed, isBusy, type Verdict } from '../rules/score.ts';

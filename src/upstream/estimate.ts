@@ -1,4 +1,4 @@
-import { ExactNumber } from '../exact-number.ts';
+import { ExactNumber } from '../json/exact-number.ts';
 import { known, shortLabelBytes } from './known-members.ts';
 import type { AnswerBlock, GenerateRequest, InputBlock } from './port.ts';
 

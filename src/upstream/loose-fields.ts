@@ -1,4 +1,4 @@
-import { ExactNumber } from '../exact-number.ts';
+import { ExactNumber } from '../json/exact-number.ts';
 
 /** Members of a body that passes, of which nobody has asked yet what they are. */
 export type Fields = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { ExactNumber } from '../exact-number.ts';
+import { ExactNumber } from '../json/exact-number.ts';
 
 /** A number in [0, 1), another at each call. */
 export type Random = () => number;

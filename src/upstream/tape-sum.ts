@@ -1,4 +1,4 @@
-import { isChangedIn } from '../exact-number.ts';
+import { isChangedIn } from '../json/exact-number.ts';
 import { Kind, type Tape } from '../json/tape/tape.ts';
 import { drawnBytes, drawnPrefix, estimateTokensOf } from './estimate.ts';
 import { shortLabelBytes } from './known-members.ts';

@@ -1,4 +1,4 @@
-import type { Settlement } from '../domain/usage-facts.ts';
+import type { Settlement } from '../domain/usage/usage-events.ts';
 
 /** What an organization can spend, in micro-dollars. */
 export interface Funds {

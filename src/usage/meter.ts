@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../clock.ts';
-import { type Details, microDollarsOf, mostMicroDollarsOf, type Price, type Tokens } from '../domain/charge.ts';
-import type { Api, Settlement, UsageSource } from '../domain/usage-facts.ts';
+import { type Details, microDollarsOf, mostMicroDollarsOf, type Price, type Tokens } from '../domain/usage/charge.ts';
+import type { Api, Settlement, UsageSource } from '../domain/usage/usage-events.ts';
 import type { Credit, Hold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';
 import type { Journal } from './journal/journal.ts';

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
-import type { Price } from '../domain/charge.ts';
-import { type PriceDeclared, priceStream } from '../domain/usage-facts.ts';
-import type { Context } from '../kernel/actor.ts';
-import { eventId } from '../kernel/event-id.ts';
-import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store.ts';
+import type { Price } from '../domain/usage/charge.ts';
+import { type PriceDeclared, priceStream } from '../domain/usage/usage-events.ts';
+import type { Context } from '../kernel/commands/actor.ts';
+import { eventId } from '../kernel/store/event-id.ts';
+import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
 
 /** How often other gateways that start at the same time may be first. */

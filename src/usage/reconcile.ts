@@ -1,5 +1,5 @@
-import type { Tokens } from '../domain/charge.ts';
-import type { Settlement } from '../domain/usage-facts.ts';
+import type { Tokens } from '../domain/usage/charge.ts';
+import type { Settlement } from '../domain/usage/usage-events.ts';
 
 /** What an upstream says of one request; it may not count all kinds. */
 export interface LedgerLine extends Partial<Tokens> {

@@ -1,6 +1,6 @@
 import { dayMs, type Millis } from '../clock.ts';
-import { type Settlement, settlementsOf, usageStream } from '../domain/usage-facts.ts';
-import type { EventStore } from '../kernel/store.ts';
+import { type Settlement, settlementsOf, usageStream } from '../domain/usage/usage-events.ts';
+import type { EventStore } from '../kernel/store/store.ts';
 
 /** Everything that was settled on the days of these two moments and between, in UTC, in the order in which it came. */
 export async function* settlementsBetween(

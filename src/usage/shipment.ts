@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { decisionSeconds, decisionStream } from '../domain/decision-facts.ts';
-import { accountSeconds, usageSettled, usageStream } from '../domain/usage-facts.ts';
-import { eventId } from '../kernel/event-id.ts';
-import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store.ts';
+import { decisionSeconds, decisionStream } from '../domain/policy/decision-events.ts';
+import { accountSeconds, usageSettled, usageStream } from '../domain/usage/usage-events.ts';
+import { eventId } from '../kernel/store/event-id.ts';
+import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store/store.ts';
 import { type Entry, entriesOf } from './journal/entry.ts';
 import type { JournalFiles, Sent } from './journal/files.ts';
 

@@ -1,8 +1,8 @@
 import { type Clock, type Millis, seconds } from '../clock.ts';
-import { day } from '../domain/day.ts';
-import { totalStream, type UsageTotal, usageTotalled } from '../domain/usage-facts.ts';
-import { eventId } from '../kernel/event-id.ts';
-import { type EventStore, type NewEvent, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
+import { day } from '../domain/usage/day.ts';
+import { totalStream, type UsageTotal, usageTotalled } from '../domain/usage/usage-events.ts';
+import { eventId } from '../kernel/store/event-id.ts';
+import { type EventStore, type NewEvent, StoreUnavailable, WrongRevision } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
 
 /** What the log has of totals, and what it does not have yet. */

@@ -1,9 +1,9 @@
 import { atMost, type Clock, type Millis } from '../clock.ts';
-import type { Price } from '../domain/charge.ts';
-import type { Decision } from '../domain/decision-facts.ts';
-import { settledIn } from '../domain/usage-facts.ts';
+import type { Decision } from '../domain/policy/decision-events.ts';
+import type { Price } from '../domain/usage/charge.ts';
+import { settledIn } from '../domain/usage/usage-events.ts';
 import { serial } from '../kernel/mailbox.ts';
-import type { EventStore, Recorded } from '../kernel/store.ts';
+import type { EventStore, Recorded } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
 import { Credit, type Funds } from './credit.ts';
 import { JournalFiles } from './journal/files.ts';

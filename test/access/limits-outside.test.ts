@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type TierTable, tiers } from '../../src/domain/tiers.ts';
+import { type TierTable, tiers } from '../../src/domain/organization/tiers.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import {
   inputTokens,

@@ -3,10 +3,10 @@ import { lastUseOf } from '../../projections/credential-uses.ts';
 import { turns } from '../../src/access/access-log.ts';
 import type { BearerPrincipal, Identity } from '../../src/access/principal.ts';
 import { AccessRecords } from '../../src/admin/audit/access-records.ts';
-import { accessRecordSeconds } from '../../src/domain/access-facts.ts';
+import { accessRecordSeconds } from '../../src/domain/key/access-events.ts';
 import type { Head } from '../../src/http/route.ts';
-import { sharedStreamWriter } from '../../src/kernel/shared-stream-writer.ts';
-import { StoreUnavailable } from '../../src/kernel/store.ts';
+import { sharedStreamWriter } from '../../src/kernel/commands/shared-stream-writer.ts';
+import { StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { stage } from './stage.ts';
 
 let at: Awaited<ReturnType<typeof stage>>;

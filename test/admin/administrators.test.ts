@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { projections } from '../../projections/all.ts';
-import { openReadModels, type ReadModels } from '../../src/kernel/projection.ts';
+import { openReadModels, type ReadModels } from '../../src/kernel/projections/projection.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
 import { adminKeySteps } from './administrators/admin-keys.ts';
 import { historySteps } from './administrators/histories.ts';

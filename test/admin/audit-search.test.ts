@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { auditKeyOf, auditRows, blockSize } from '../../projections/audit-log.ts';
 import { auditLogRoutes } from '../../src/admin/audit/audit-logs.ts';
 import { findEntries } from '../../src/admin/audit/audit-search.ts';
-import type { AccessDenied } from '../../src/domain/access-facts.ts';
-import type { NewEvent } from '../../src/kernel/store.ts';
+import type { AccessDenied } from '../../src/domain/key/access-events.ts';
+import type { NewEvent } from '../../src/kernel/store/store.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 import { stage } from './stage.ts';
 

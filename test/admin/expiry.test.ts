@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { expireKeys } from '../../src/admin/keys/expiry.ts';
-import { maxLiveKeys } from '../../src/domain/project.ts';
-import type { Context } from '../../src/kernel/actor.ts';
+import { maxLiveKeys } from '../../src/domain/project/project.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { stage } from './stage.ts';
 

@@ -8,7 +8,7 @@ import { firstRun } from '../../src/app/first-run.ts';
 import { systemClock } from '../../src/clock.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import { newId } from '../../src/ids.ts';
-import type { Context } from '../../src/kernel/actor.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { asker, gist } from './ask.ts';
 import { stage } from './stage.ts';

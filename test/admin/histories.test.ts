@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/kernel/actor.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { administrationRoutes } from '../support/all-routes.ts';
 import { type Ask, type AskOptions, asker, gist, type Json } from './ask.ts';

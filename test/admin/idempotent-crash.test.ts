@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { allAggregates } from '../../src/app/aggregates.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import { digest, digestText } from '../../src/ids.ts';
-import type { Context } from '../../src/kernel/actor.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { administrationRoutes } from '../support/all-routes.ts';
 import type { Fault } from '../support/memory-store.ts';

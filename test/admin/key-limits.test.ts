@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { keyLimitsRoute } from '../../src/admin/keys/key-limits.ts';
 import { projectKeyRoutes } from '../../src/admin/keys/project-keys.ts';
-import type { Tier } from '../../src/domain/tiers.ts';
-import type { Context } from '../../src/kernel/actor.ts';
+import type { Tier } from '../../src/domain/organization/tiers.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
 import { countRequest, start } from '../../src/limits/count-request.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';

@@ -3,9 +3,9 @@ import { adminKeyRoutes } from '../../src/admin/keys/admin-keys.ts';
 import { projectKeyRoutes } from '../../src/admin/keys/project-keys.ts';
 import { organizationRoutes } from '../../src/admin/organization/organization.ts';
 import { projectRoutes } from '../../src/admin/organization/projects.ts';
+import { tiers } from '../../src/domain/organization/tiers.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
-import { tiers } from '../../src/domain/tiers.ts';
-import type { Context } from '../../src/kernel/actor.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
 import { type Ask, asker, gist } from './ask.ts';
 import { stage } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NewEvent } from '../../src/kernel/store.ts';
+import type { NewEvent } from '../../src/kernel/store/store.ts';
 import { administrationRoutes } from '../support/all-routes.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 import { stage } from './stage.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { credentialRows } from '../../projections/credentials.ts';
 import { adminPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import { digest, digestText, newToken, tokenKind } from '../../src/ids.ts';
-import { Budget } from '../../src/kernel/budget.ts';
+import { Budget } from '../../src/kernel/store/budget.ts';
 import type { Received } from '../support/in-process.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
 

@@ -5,8 +5,8 @@ import { activeProjectRows } from '../../projections/projects.ts';
 import { organizationReactions } from '../../src/admin/organization/organization-reactions.ts';
 import { adminKeyReactions, keyReactions } from '../../src/admin/reactions.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
-import type { Context } from '../../src/kernel/actor.ts';
-import { startReactors } from '../../src/kernel/reactor.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
+import { startReactors } from '../../src/kernel/followers/reactor.ts';
 import { stage } from './stage.ts';
 
 const context: Context = { actor: { type: 'operator', id: 'jo' } };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { type PolicyDecisionRow, policyDecisionRows, policyDecisions } from '../../projections/policy-decisions.ts';
-import type { Projection } from '../../src/kernel/projection.ts';
+import type { Projection } from '../../src/kernel/projections/projection.ts';
 import { gist } from './ask.ts';
 import { base, dataOf, idsOf, policiesStage } from './policies-stage.ts';
 

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { policy } from '../../src/domain/policy.ts';
-import { defaultTerms } from '../../src/domain/policy-terms.ts';
+import { policy } from '../../src/domain/policy/policy.ts';
+import { defaultTerms } from '../../src/domain/policy/policy-terms.ts';
 import { Fault } from '../../src/errors.ts';
-import { actors, type Context } from '../../src/kernel/actor.ts';
+import { actors, type Context } from '../../src/kernel/commands/actor.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
 /**

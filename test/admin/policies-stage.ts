@@ -1,6 +1,6 @@
 import { projections } from '../../projections/all.ts';
 import { policyRoutes } from '../../src/admin/policies/policies.ts';
-import type { Context } from '../../src/kernel/actor.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import type { MemoryOptions } from '../support/memory-store.ts';
 import { type Answer, type AskOptions, asker, type Json } from './ask.ts';

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { policyReactions } from '../../src/admin/policies/policy-reactions.ts';
 import { sweeper } from '../../src/admin/sweep.ts';
-import { defaultTerms } from '../../src/domain/policy-terms.ts';
-import { startReactors } from '../../src/kernel/reactor.ts';
+import { defaultTerms } from '../../src/domain/policy/policy-terms.ts';
+import { startReactors } from '../../src/kernel/followers/reactor.ts';
 import { gist } from './ask.ts';
 import { context, policiesStage } from './policies-stage.ts';
 

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projectKeyRows } from '../../projections/project-keys.ts';
 import { keyReactions } from '../../src/admin/reactions.ts';
 import { sweeper } from '../../src/admin/sweep.ts';
-import type { Context } from '../../src/kernel/actor.ts';
-import { startReactors } from '../../src/kernel/reactor.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
+import { startReactors } from '../../src/kernel/followers/reactor.ts';
 import { stage } from './stage.ts';
 
 const context: Context = { actor: { type: 'system', id: 'test' } };

@@ -6,7 +6,7 @@ import { AccessLog } from '../../src/access/access-log.ts';
 import { directory } from '../../src/access/directory.ts';
 import type { Administration } from '../../src/admin/command.ts';
 import { allAggregates } from '../../src/app/aggregates.ts';
-import { openReadModels } from '../../src/kernel/projection.ts';
+import { openReadModels } from '../../src/kernel/projections/projection.ts';
 import { policyDirectory } from '../../src/policies/in-force.ts';
 import { dayKeys } from '../../src/secrets/day-keys.ts';
 import { loadSecrets } from '../../src/secrets/master-secrets.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sweeper } from '../../src/admin/sweep.ts';
-import type { Context } from '../../src/kernel/actor.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { stage } from './stage.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
+import { usageSettled, usageStream } from '../../src/domain/usage/usage-events.ts';
 import { event } from '../support/events.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { settlement } from '../usage/some-request.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refuseLaterLog, signLog } from '../../src/app/log-version.ts';
+import { refuseLaterLog, signLog } from '../../src/app/log/log-version.ts';
 import { systemClock } from '../../src/clock.ts';
 import { memoryStore } from '../support/memory-store.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pricesOf } from '../../src/app/prices.ts';
+import { pricesOf } from '../../src/app/models/prices.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 
 const declared = (pricing: object) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { turnsBetween } from '../../src/app/record-access.ts';
+import { turnsBetween } from '../../src/app/log/record-access.ts';
 
 const sorted = (turns: readonly number[]) => [...turns].sort((a, b) => a - b);
 const everyTurn = Array.from({ length: 60 }, (_, turn) => turn);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { reloader } from '../../src/app/reload.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { onSignal } from '../../src/telemetry.ts';
 
 const file = join(mkdtempSync(join(tmpdir(), 'weir-reload-')), 'models.json');

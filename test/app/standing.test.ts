@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { whoStands } from '../../src/app/standing.ts';
-import { IllegalFact } from '../../src/kernel/aggregate.ts';
-import { CorruptStream } from '../../src/kernel/fold.ts';
-import { StoreDamaged } from '../../src/kernel/store.ts';
+import { IllegalFact } from '../../src/kernel/aggregate/aggregate.ts';
+import { CorruptStream } from '../../src/kernel/aggregate/fold.ts';
+import { StoreDamaged } from '../../src/kernel/store/store.ts';
 
 const at = { stream: 'project-proj_1', revision: 7 };
 

@@ -1,9 +1,9 @@
 import { expect, describe as group, test } from 'vitest';
 import { type AuditType, auditTypes, type Wording } from '../../src/audit/entry.ts';
 import { auditedCategories, describe } from '../../src/audit/wording.ts';
-import type { ProjectFact } from '../../src/domain/project.ts';
-import type { Fact } from '../../src/kernel/aggregate.ts';
-import { compile } from '../../src/kernel/chart.ts';
+import type { ProjectFact } from '../../src/domain/project/project.ts';
+import type { Fact } from '../../src/kernel/aggregate/aggregate.ts';
+import { compile } from '../../src/kernel/aggregate/chart.ts';
 import { aggregates } from '../support/all-aggregates.ts';
 
 /** Under which name each fact is shown (contract C.1), or that it is not: it belongs to another fact, or to nobody's history. */

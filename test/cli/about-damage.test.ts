@@ -1,9 +1,9 @@
 // Lane: fast: starts nothing.
 import { expect, test } from 'vitest';
-import { Failure } from '../../src/app/failure.ts';
 import { withAdvice } from '../../src/cli/about-damage.ts';
 import { StoreCorrupt } from '../../src/embedded/index.ts';
-import { StoreDamaged, StreamDeleted } from '../../src/kernel/store.ts';
+import { StoreDamaged, StreamDeleted } from '../../src/kernel/store/store.ts';
+import { Failure } from '../../src/process/failure.ts';
 
 const advice = 'weir store verify names';
 const corrupt = new StoreCorrupt('the page 7');

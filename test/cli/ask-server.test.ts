@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { askServer } from '../../src/cli/ask-server.ts';
+import { askServer } from '../../src/cli/server/ask-server.ts';
 
 const open: (() => void)[] = [];
 afterEach(() => {

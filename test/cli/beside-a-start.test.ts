@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { startEmbedded } from '../../src/embedded/index.ts';
-import { takeLock } from '../../src/embedded/lock.ts';
-import type { KeptCheckpoint } from '../../src/kernel/checkpoint.ts';
-import { openRows } from '../../src/kernel/rows.ts';
+import { takeLock } from '../../src/embedded/lock/lock.ts';
+import type { KeptCheckpoint } from '../../src/kernel/followers/checkpoint.ts';
+import { openRows } from '../../src/kernel/rows/rows.ts';
 import { workbench } from './run.ts';
 
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,10 +1,10 @@
 // Lane: middle: it opens stores
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { existingEventLog } from '../../src/app/event-log.ts';
-import { readConfig } from '../../src/config.ts';
-import { prevOf } from '../../src/kernel/fold.ts';
-import type { Recorded } from '../../src/kernel/store.ts';
+import { existingEventLog } from '../../src/app/log/event-log.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { prevOf } from '../../src/kernel/aggregate/fold.ts';
+import type { Recorded } from '../../src/kernel/store/store.ts';
 import { workbench } from './run.ts';
 
 const bench = workbench();

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allAggregates } from '../../src/app/aggregates.ts';
-import { existingEventLog } from '../../src/app/event-log.ts';
+import { existingEventLog } from '../../src/app/log/event-log.ts';
 import { systemClock } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
-import { defaultTerms } from '../../src/domain/policy-terms.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { defaultTerms } from '../../src/domain/policy/policy-terms.ts';
 import { startEmbedded } from '../../src/embedded/index.ts';
 import { newId, tokenKind } from '../../src/ids.ts';
 import { workbench } from './run.ts';

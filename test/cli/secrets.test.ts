@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { existingEventLog } from '../../src/app/event-log.ts';
-import { proveSecrets } from '../../src/app/known-secrets.ts';
+import { existingEventLog } from '../../src/app/log/event-log.ts';
+import { proveSecrets } from '../../src/app/secrets/known-secrets.ts';
 import { systemClock } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { loadSecrets } from '../../src/secrets/master-secrets.ts';
 import { workbench } from './run.ts';
 

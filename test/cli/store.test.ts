@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { binaryEvent, EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { afterEach, describe, expect, test } from 'vitest';
-import { inWords } from '../../src/app/file-fault.ts';
+import { inWords } from '../../src/config/file-fault.ts';
 import { type EmbeddedOptions, startEmbedded } from '../../src/embedded/index.ts';
 import { workbench } from './run.ts';
 

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { existingEventLog } from '../../src/app/event-log.ts';
+import { existingEventLog } from '../../src/app/log/event-log.ts';
 import { systemClock } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
-import { priceOf } from '../../src/domain/charge.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { priceOf } from '../../src/domain/usage/charge.ts';
 import { newId, timeOfId } from '../../src/ids.ts';
 import { declarePrices } from '../../src/usage/prices.ts';
 import { openUsage } from '../../src/usage/usage.ts';

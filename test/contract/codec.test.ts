@@ -29,8 +29,8 @@ import { encodeSingleMember, encodeSupportedMethods } from '../../src/embedded/c
 import { readUuid, uuidMessage } from '../../src/embedded/codec/uuid.ts';
 import { MalformedMessage, MINUS_ONE, WireReader } from '../../src/embedded/codec/wire.ts';
 import { putVarint, varintSize } from '../../src/embedded/codec/write.ts';
-import { Page } from '../../src/embedded/store/page.ts';
-import { encodeRecord, recordSize } from '../../src/embedded/store/record.ts';
+import { Page } from '../../src/embedded/store/read/page.ts';
+import { encodeRecord, recordSize } from '../../src/embedded/store/records/record.ts';
 
 const uint64 = fc.oneof(
   fc.constantFrom(

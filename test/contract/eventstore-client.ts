@@ -1,5 +1,5 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
-import { clientFor, type Target } from '../../src/eventstoredb/target.ts';
+import { clientFor, type Target } from '../../src/eventstoredb/client/target.ts';
 import { type Client, limitsOf, type SizeLimits, theClient } from './target.ts';
 
 export const eventStoreClient = (target: Target): Client => clientFor(target);

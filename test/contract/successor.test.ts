@@ -1,6 +1,6 @@
 import { eventTypeFilter, KurrentDBClient, streamNameFilter } from '@kurrent/kurrentdb-client';
 import { describe, expect, test } from 'vitest';
-import type { Target } from '../../src/eventstoredb/target.ts';
+import type { Target } from '../../src/eventstoredb/client/target.ts';
 import { collect, events, fresh } from './events.ts';
 import { appendContract } from './shared/append.ts';
 import { deleteContract } from './shared/delete.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import { afterAll, beforeAll, inject, test } from 'vitest';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
-import type { Target } from '../../src/eventstoredb/target.ts';
+import type { Target } from '../../src/eventstoredb/client/target.ts';
 
 // Nothing here may load a client: the code that both generate from the same .proto files registers itself in the global
 // object, so whichever is loaded second breaks the first. Each test file loads one of them.

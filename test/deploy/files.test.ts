@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { describeConfig, readConfig } from '../../src/config.ts';
+import { describeConfig, readConfig } from '../../src/config/config.ts';
 import { freshDir } from '../e2e/process.ts';
 import { containerfile } from './containerfile.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AdminKeyFact, adminKey } from '../../src/domain/admin-key.ts';
+import { type AdminKeyFact, adminKey } from '../../src/domain/key/admin-key.ts';
 import { given } from '../support/given.ts';
 
 const input = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { BillingFact } from '../../src/domain/billing.ts';
-import { type OrganizationFact, organization } from '../../src/domain/organization.ts';
-import { tierOfPlan, tierOfSpend } from '../../src/domain/tiers.ts';
+import type { BillingFact } from '../../src/domain/organization/billing.ts';
+import { type OrganizationFact, organization } from '../../src/domain/organization/organization.ts';
+import { tierOfPlan, tierOfSpend } from '../../src/domain/organization/tiers.ts';
 import { given } from '../support/given.ts';
 
 const dollars = (n: number): number => n * 1_000_000;

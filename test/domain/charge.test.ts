@@ -8,7 +8,7 @@ import {
   type Pricing,
   priceOf,
   type Taken,
-} from '../../src/domain/charge.ts';
+} from '../../src/domain/usage/charge.ts';
 import { free } from '../support/accounts.ts';
 
 const taken = (more: Partial<Taken> = {}): Taken => ({

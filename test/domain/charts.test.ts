@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { transition } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import { aggregates as byCategory } from '../../src/domain/aggregates.ts';
-import { genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate.ts';
-import { compile } from '../../src/kernel/chart.ts';
+import { genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
+import { compile } from '../../src/kernel/aggregate/chart.ts';
 import { aggregates } from '../support/all-aggregates.ts';
 import { factOf } from './some-fact.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Fact, State } from '../../src/kernel/aggregate.ts';
-import { compile, type Table } from '../../src/kernel/chart.ts';
+import type { Fact, State } from '../../src/kernel/aggregate/aggregate.ts';
+import { compile, type Table } from '../../src/kernel/aggregate/chart.ts';
 import { aggregates } from '../support/all-aggregates.ts';
 import { factOf } from './some-fact.ts';
 

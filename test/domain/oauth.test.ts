@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type OAuthClientFact, oauthClient } from '../../src/domain/oauth-client.ts';
-import { type OAuthTokenFact, oauthToken, tokenSeconds } from '../../src/domain/oauth-token.ts';
+import { type OAuthClientFact, oauthClient } from '../../src/domain/oauth/oauth-client.ts';
+import { type OAuthTokenFact, oauthToken, tokenSeconds } from '../../src/domain/oauth/oauth-token.ts';
 import { given } from '../support/given.ts';
 
 const secret = { digest: 'd', pepperId: 'p1' } as const;

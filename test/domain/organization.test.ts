@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { maxAdminKeys, maxPolicies, type OrganizationFact, organization } from '../../src/domain/organization.ts';
+import {
+  maxAdminKeys,
+  maxPolicies,
+  type OrganizationFact,
+  organization,
+} from '../../src/domain/organization/organization.ts';
 import { given } from '../support/given.ts';
 
 const created: OrganizationFact = { type: 'organization.created', name: 'Acme', created_at: 1 };

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hasUnpublishedChanges, policy, policyState } from '../../src/domain/policy.ts';
-import type { Policy, PolicyFact } from '../../src/domain/policy-facts.ts';
-import { defaultTerms, edited, fieldsOf, type Terms, type TermsFields } from '../../src/domain/policy-terms.ts';
-import { actors, type Context } from '../../src/kernel/actor.ts';
-import { IllegalFact, type State } from '../../src/kernel/aggregate.ts';
+import { hasUnpublishedChanges, policy, policyState } from '../../src/domain/policy/policy.ts';
+import type { Policy, PolicyFact } from '../../src/domain/policy/policy-events.ts';
+import { defaultTerms, edited, fieldsOf, type Terms, type TermsFields } from '../../src/domain/policy/policy-terms.ts';
+import { IllegalFact, type State } from '../../src/kernel/aggregate/aggregate.ts';
+import { actors, type Context } from '../../src/kernel/commands/actor.ts';
 import { given } from '../support/given.ts';
 import { memoryStore } from '../support/memory-store.ts';
 

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { longestGraceSeconds, type ProjectKeyFact, projectKey, successorExpiry } from '../../src/domain/project-key.ts';
+import {
+  longestGraceSeconds,
+  type ProjectKeyFact,
+  projectKey,
+  successorExpiry,
+} from '../../src/domain/key/project-key.ts';
 import { given } from '../support/given.ts';
 
 const now = 1_000_000;

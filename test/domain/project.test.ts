@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import { maxLiveKeys, type ProjectFact, project } from '../../src/domain/project.ts';
+import { maxLiveKeys, type ProjectFact, project } from '../../src/domain/project/project.ts';
 import { given } from '../support/given.ts';
 
 const created: ProjectFact = { type: 'project.created', organization_id: 'org_1', name: 'One', created_at: 5 };

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { isRecord } from '../../src/domain/records.ts';
-import { usageSettled, usageTotalled, usesIn } from '../../src/domain/usage-facts.ts';
-import type { Recorded } from '../../src/kernel/store.ts';
+import { usageSettled, usageTotalled, usesIn } from '../../src/domain/usage/usage-events.ts';
+import type { Recorded } from '../../src/kernel/store/store.ts';
 import { memoryModels } from '../support/memory-models.ts';
 import { memoryStore } from '../support/memory-store.ts';
 

@@ -1,4 +1,4 @@
-import type { Fact } from '../../src/kernel/aggregate.ts';
+import type { Fact } from '../../src/kernel/aggregate/aggregate.ts';
 
 /** A fact of a type with the fields that any fact of ours may have. */
 export const factOf = (type: string, id = 'x'): Fact & Record<string, unknown> => ({

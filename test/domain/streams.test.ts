@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { goneFrom, lasts, whose } from '../../src/domain/streams.ts';
-import type { Metadata, Recorded } from '../../src/kernel/store.ts';
+import type { Metadata, Recorded } from '../../src/kernel/store/store.ts';
 
 const id = '01jd7m3q8v5x2k9t4w6y0z1abc';
 const metadata: Metadata = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
+import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/organization/tiers.ts';
 
 describe('the tables of the spec', () => {
   test('per key', () => {

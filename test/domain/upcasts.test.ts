@@ -9,10 +9,10 @@ import { organizationRows } from '../../projections/organizations.ts';
 import { factOf } from '../../projections/recorded.ts';
 import { allAggregates } from '../../src/app/aggregates.ts';
 import { replayOf } from '../../src/audit/history.ts';
-import type { Organization } from '../../src/domain/organization.ts';
-import { openReadModels } from '../../src/kernel/projection.ts';
-import type { NewEvent, Recorded } from '../../src/kernel/store.ts';
-import { NewerFact, upcast } from '../../src/kernel/upcast.ts';
+import type { Organization } from '../../src/domain/organization/organization.ts';
+import { NewerFact, upcast } from '../../src/kernel/aggregate/upcast.ts';
+import { openReadModels } from '../../src/kernel/projections/projection.ts';
+import type { NewEvent, Recorded } from '../../src/kernel/store/store.ts';
 import { event } from '../support/events.ts';
 import { type MemoryStore, memoryStore } from '../support/memory-store.ts';
 

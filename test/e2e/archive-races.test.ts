@@ -1,10 +1,10 @@
 // Lane: rest: a thousand creations, each of four durable steps
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { anyEventLog, type EventLog } from '../../src/app/event-log.ts';
+import { anyEventLog, type EventLog } from '../../src/app/log/event-log.ts';
 import { replayOf } from '../../src/audit/history.ts';
-import { readConfig } from '../../src/config.ts';
-import type { Recorded } from '../../src/kernel/store.ts';
+import { readConfig } from '../../src/config/config.ts';
+import type { Recorded } from '../../src/kernel/store/store.ts';
 import { archive, askForKey, createProject, errorOf, itemsOf, type Made, paths, use } from './calls.ts';
 import { weirHere } from './here.ts';
 import { eventually, type Server, startServer } from './server.ts';

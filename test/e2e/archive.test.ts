@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { anyEventLog, type EventLog } from '../../src/app/event-log.ts';
+import { anyEventLog, type EventLog } from '../../src/app/log/event-log.ts';
 import { replayOf } from '../../src/audit/history.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import {
   archive,
   askForKey,

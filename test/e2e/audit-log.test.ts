@@ -15,12 +15,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { existingEventLog } from '../../src/app/event-log.ts';
+import { existingEventLog } from '../../src/app/log/event-log.ts';
 import { keyStream } from '../../src/audit/log/leaf.ts';
 import { systemClock } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
-import { leafHash } from '../../src/kernel/event-hash.ts';
-import { logEvent } from '../../src/kernel/log-event.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { leafHash } from '../../src/kernel/store/event-hash.ts';
+import { logEvent } from '../../src/kernel/store/log-event.ts';
 import { checkpointText, notesIn, parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
 import { isSignedWith, signed, signerOf, verifierOf } from '../../src/merkle/note.ts';
 import { isConsistent, isIncluded } from '../../src/merkle/tree.ts';

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { connect } from '../../src/eventstoredb/connect.ts';
-import type { EventStore, Metadata, NewEvent } from '../../src/kernel/store.ts';
+import type { EventStore, Metadata, NewEvent } from '../../src/kernel/store/store.ts';
 import { type Cluster, clusterOf } from '../support/cluster.ts';
 import { collect, event } from '../support/events.ts';
 import { type StoreProcess, storeProcess } from '../support/store-process.ts';

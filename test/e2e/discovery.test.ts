@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
-import { StoreUnavailable } from '../../src/kernel/store.ts';
+import { StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { event } from '../support/events.ts';
 import { type RemoteStore, startRemoteStore } from '../support/tls-store.ts';
 import { weirHere } from './here.ts';

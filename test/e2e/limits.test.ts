@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { type TierTable, tiers } from '../../src/domain/tiers.ts';
+import { type TierTable, tiers } from '../../src/domain/organization/tiers.ts';
 import { type Answer, call, createKey, createProject, paths } from './calls.ts';
 import { weirHere } from './here.ts';
 import { eventually, exitOf, freshDir, type Server, spawnServer, startServer } from './server.ts';

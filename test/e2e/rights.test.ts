@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Right } from '../../src/eventstoredb/client/rights.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
-import type { Right } from '../../src/eventstoredb/rights.ts';
 import { type Cluster, clusterOf, type Refused } from '../support/cluster.ts';
 import { collect } from '../support/events.ts';
 import { type StoreProcess, storeProcess } from '../support/store-process.ts';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { existingEventLog } from '../../src/app/event-log.ts';
-import { readConfig } from '../../src/config.ts';
-import type { Details } from '../../src/domain/charge.ts';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { existingEventLog } from '../../src/app/log/event-log.ts';
+import { readConfig } from '../../src/config/config.ts';
+import type { Details } from '../../src/domain/usage/charge.ts';
+import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import { settlementsBetween } from '../../src/usage/settlements.ts';
 import { ledgerUpstream } from '../support/ledger-upstream.ts';
 import { freshDir } from './process.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { takeLock } from '../../src/embedded/lock.ts';
+import { takeLock } from '../../src/embedded/lock/lock.ts';
 import { backupStore } from '../../src/embedded/maintenance/backup.ts';
 import { freshDir, numbered, openStore } from './store-under-test.ts';
 

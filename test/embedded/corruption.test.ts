@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifyStore } from '../../src/embedded/maintenance/verify.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
-import { StoreDamaged } from '../../src/kernel/store.ts';
+import { StoreDamaged } from '../../src/kernel/store/store.ts';
 import { place } from '../torture/corruption.ts';
 import { Scene } from '../torture/scene.ts';
 import { MARK, plainStreams, ROUNDS, soundStore } from '../torture/sound-store.ts';

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, uti
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ownKernel } from '../../src/embedded/claim.ts';
 import { runningEndpoint, startEmbedded } from '../../src/embedded/index.ts';
-import { isInUse, takeLock } from '../../src/embedded/lock.ts';
+import { ownKernel } from '../../src/embedded/lock/claim.ts';
+import { isInUse, takeLock } from '../../src/embedded/lock/lock.ts';
 import { verifyStore } from '../../src/embedded/maintenance/verify.ts';
 import { collect, connect, freshDir, numbered, rejection, serveInChild } from './store-under-test.ts';
 

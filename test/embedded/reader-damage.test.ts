@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LogFiles } from '../../src/embedded/store/database.ts';
-import { positionKey } from '../../src/embedded/store/keys.ts';
-import { Reader } from '../../src/embedded/store/reader.ts';
+import { Reader } from '../../src/embedded/store/read/reader.ts';
+import { positionKey } from '../../src/embedded/store/records/keys.ts';
 
 test('who comes upon a key that cannot be found again is told, and does not look for what is behind it for ever', () => {
   const position = 5;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RecentIds } from '../../src/embedded/store/recent-ids.ts';
+import { RecentIds } from '../../src/embedded/store/commit/recent-ids.ts';
 
 const capacity = 65_536;
 const id = (n: number): string => String.fromCharCode(n >> 16, n & 0xffff).padEnd(16, '.');

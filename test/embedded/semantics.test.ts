@@ -5,7 +5,12 @@ import streams from '@eventstore/db-client/generated/streams_pb.js';
 import grpc from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isSoftDeleted, parseMetadata, SOFT_DELETE, withTruncateBefore } from '../../src/embedded/store/metadata.ts';
+import {
+  isSoftDeleted,
+  parseMetadata,
+  SOFT_DELETE,
+  withTruncateBefore,
+} from '../../src/embedded/store/index/metadata.ts';
 import { collect, errorOf, numbered, openStore, rejection } from './store-under-test.ts';
 
 const numbers = async (client: EventStoreDBClient, name: string) =>

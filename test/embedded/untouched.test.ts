@@ -5,7 +5,7 @@ import { startEmbedded } from '../../src/embedded/index.ts';
 import { backupStore, CannotCopy } from '../../src/embedded/maintenance/backup.ts';
 import { compactStore } from '../../src/embedded/maintenance/compact.ts';
 import { verifyStore } from '../../src/embedded/maintenance/verify.ts';
-import { StoreCorrupt } from '../../src/embedded/store/corrupt.ts';
+import { StoreCorrupt } from '../../src/embedded/store/records/corrupt.ts';
 import { collect, connect, freshDir, numbered, rejection } from './store-under-test.ts';
 
 const pageSize = 4096;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { type Owner, ownerOf } from '../../src/eventstoredb/client/owner.ts';
 import { storeOver } from '../../src/eventstoredb/connect.ts';
-import { type Owner, ownerOf } from '../../src/eventstoredb/owner.ts';
 import type { probe } from '../../src/eventstoredb/probe.ts';
-import { StoreUnavailable } from '../../src/kernel/store.ts';
+import { StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { event } from '../support/events.ts';
 import { clientError, fakeClient } from '../support/fake-client.ts';
 

@@ -4,9 +4,9 @@ import { constants, gzipSync } from 'node:zlib';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { afterEach, expect, test } from 'vitest';
 import { openArchive } from '../../src/eventstoredb/archive.ts';
-import { askUncompressed, messages, shared } from '../../src/eventstoredb/client-internals.ts';
+import { askUncompressed, messages, shared } from '../../src/eventstoredb/client/client-internals.ts';
+import { clientFor } from '../../src/eventstoredb/client/target.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
-import { clientFor } from '../../src/eventstoredb/target.ts';
 import { collect } from '../contract/events.ts';
 
 const undo: (() => unknown)[] = [];

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/client/connect-options.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
-import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
-import type { EventStore } from '../../src/kernel/store.ts';
-import { StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
+import type { EventStore } from '../../src/kernel/store/store.ts';
+import { StoreUnavailable, WrongRevision } from '../../src/kernel/store/store.ts';
 import { collect, event, listen } from '../support/events.ts';
 
 const quick: ConnectOptions = { retryMs: [5, 50], resubscribeMs: [5, 50] };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readConnectionString } from '../../src/eventstoredb/connection-string.ts';
+import { readConnectionString } from '../../src/eventstoredb/client/connection-string.ts';
 
 const hosts = 'esdb://a:1,b:2';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { contact } from '../../src/eventstoredb/contact.ts';
+import { contact } from '../../src/eventstoredb/client/contact.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { clientError } from '../support/fake-client.ts';
 

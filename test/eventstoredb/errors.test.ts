@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Call, finalError, outOfTime, TooLarge } from '../../src/eventstoredb/errors.ts';
-import { StoreRefuses, StoreUnavailable, StreamDeleted, WrongRevision } from '../../src/kernel/store.ts';
+import { type Call, finalError, outOfTime, TooLarge } from '../../src/eventstoredb/client/errors.ts';
+import { StoreRefuses, StoreUnavailable, StreamDeleted, WrongRevision } from '../../src/kernel/store/store.ts';
 import { clientError } from '../support/fake-client.ts';
 
 const call: Call = { stream: 's-1', expected: 3, tries: 1, wasAnswered: true };

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
-import { type EventStore, StoreUnavailable, StreamDeleted, WrongRevision } from '../../src/kernel/store.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/client/connect-options.ts';
+import { type EventStore, StoreUnavailable, StreamDeleted, WrongRevision } from '../../src/kernel/store/store.ts';
 import { collect, event } from '../support/events.ts';
 import { clientError, fakeClient, storeOfClient } from '../support/fake-client.ts';
 

@@ -1,6 +1,6 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { expect, test } from 'vitest';
-import { checkedClient, connectionOf } from '../../src/eventstoredb/client-internals.ts';
+import { checkedClient, connectionOf } from '../../src/eventstoredb/client/client-internals.ts';
 import { guardClient } from '../../src/eventstoredb/guard.ts';
 import { installedVersion } from '../support/installed.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { ConnectOptions } from '../../src/eventstoredb/client/connect-options.ts';
+import { ownerOf } from '../../src/eventstoredb/client/owner.ts';
+import { clientFor } from '../../src/eventstoredb/client/target.ts';
 import { storeOver } from '../../src/eventstoredb/connect.ts';
-import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
-import { ownerOf } from '../../src/eventstoredb/owner.ts';
 import type { probe } from '../../src/eventstoredb/probe.ts';
-import { clientFor } from '../../src/eventstoredb/target.ts';
-import { Budget } from '../../src/kernel/budget.ts';
-import { StoreUnavailable } from '../../src/kernel/store.ts';
+import { Budget } from '../../src/kernel/store/budget.ts';
+import { StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { collect, event, listen } from '../support/events.ts';
 import { clientError, fakeClient } from '../support/fake-client.ts';
 

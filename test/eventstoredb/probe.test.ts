@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/client/connect-options.ts';
+import { ownerOf } from '../../src/eventstoredb/client/owner.ts';
 import { storeOver } from '../../src/eventstoredb/connect.ts';
-import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
-import { ownerOf } from '../../src/eventstoredb/owner.ts';
 import { probe } from '../../src/eventstoredb/probe.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { listen } from '../support/events.ts';

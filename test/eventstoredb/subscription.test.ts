@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/client/connect-options.ts';
 import { event, listen } from '../support/events.ts';
 import { clientError, fakeClient, storeOfClient } from '../support/fake-client.ts';
 

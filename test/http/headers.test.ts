@@ -32,13 +32,14 @@ describe('a byte in a header that is used', () => {
     await Promise.all(
       every.map(async (byte) => {
         const line = `${name}: ${value.slice(0, 1)}${String.fromCharCode(byte)}${value.slice(1)}`;
+        const isText = byte === 0x09 || (byte >= 0x20 && byte !== 0x7f);
+        const mayWait = !isText || name === 'Content-Length';
         const { answers } = await send(
           service.port,
           request('GET /v1/models', name === 'Authorization' ? [line] : [credential, line]),
           // Some of these make the core wait for more.
-          { answers: 1, quietMs: 400 },
+          { answers: 1, ...(mayWait && { quietMs: 400 }) },
         );
-        const isText = byte === 0x09 || (byte >= 0x20 && byte !== 0x7f);
         const [answer] = answers;
         // CR and LF end the line or the wait; what no value may hold is 400, by us or by the core.
         if (!isText) expect([undefined, status, 400, 505], `byte ${byte}`).toContain(answer?.status);

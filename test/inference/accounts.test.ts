@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import { UpstreamError } from '../../src/upstream/port.ts';
 import { callsOf } from './limited-calls.ts';
 import { inputTokens, type LimitedService, limitedService, message } from './limited-service.ts';

@@ -1,8 +1,8 @@
 // Lane: middle: it runs at length
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { chargeLines, microDollarsOf, type Pricing, priceOf } from '../../src/domain/charge.ts';
-import { settlementsOf, usageSettled } from '../../src/domain/usage-facts.ts';
+import { chargeLines, microDollarsOf, type Pricing, priceOf } from '../../src/domain/usage/charge.ts';
+import { settlementsOf, usageSettled } from '../../src/domain/usage/usage-events.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { entriesOf, lineOf } from '../../src/usage/journal/entry.ts';
 import { free } from '../support/accounts.ts';

@@ -1,10 +1,10 @@
 import type { ProjectPrincipal } from '../../src/access/principal.ts';
-import { jsonText } from '../../src/exact-number.ts';
 import { failure } from '../../src/http/error-envelopes.ts';
 import { openapi } from '../../src/http/openapi/openapi.ts';
 import { Refused } from '../../src/http/refused.ts';
 import type { Allowance, Call, Hold, Reply, Route, Sink } from '../../src/http/route.ts';
 import { invalid } from '../../src/http/validation/validate.ts';
+import { jsonText } from '../../src/json/exact-number.ts';
 import { type Document, describedBy } from '../support/described.ts';
 import { allowance } from '../support/unlimited.ts';
 

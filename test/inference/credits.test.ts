@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { organizationRows } from '../../projections/organizations.ts';
-import { type Freshness, freshness } from '../../src/kernel/freshness.ts';
+import { type Freshness, freshness } from '../../src/kernel/projections/freshness.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
 
 let at: Awaited<ReturnType<typeof wholeGateway>>;

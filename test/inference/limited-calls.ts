@@ -1,4 +1,4 @@
-import type { Scope } from '../../src/domain/tiers.ts';
+import type { Scope } from '../../src/domain/organization/tiers.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { type Asked, type LimitedService, message } from './limited-service.ts';
 

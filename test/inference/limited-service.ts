@@ -5,7 +5,7 @@ import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../src/acce
 import { adminRoute } from '../../src/admin/admin-route.ts';
 import type { Cancellation } from '../../src/cancellation.ts';
 import type { Clock, Millis } from '../../src/clock.ts';
-import type { Tier, TierTable } from '../../src/domain/tiers.ts';
+import type { Tier, TierTable } from '../../src/domain/organization/tiers.ts';
 import { serve } from '../../src/http/server.ts';
 import { digest, newToken } from '../../src/ids.ts';
 import { chatRoute } from '../../src/inference/chat/chat.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { limitsFor, type Scope, type Tier } from '../../src/domain/tiers.ts';
+import { limitsFor, type Scope, type Tier } from '../../src/domain/organization/tiers.ts';
 import { countRequest } from '../../src/limits/count-request.ts';
 import { limitSubject } from '../../src/limits/window/window-store.ts';
 import { callsOf, quota } from './limited-calls.ts';

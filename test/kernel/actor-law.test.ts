@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { factOf } from '../../projections/recorded.ts';
-import { type ActorOptions, actors, type Context } from '../../src/kernel/actor.ts';
-import { genesis, record, type Snapshot, stateOf } from '../../src/kernel/aggregate.ts';
-import type { CommandResult } from '../../src/kernel/command.ts';
-import { type EventStore, type Metadata, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
+import { genesis, record, type Snapshot, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
+import { type ActorOptions, actors, type Context } from '../../src/kernel/commands/actor.ts';
+import type { CommandResult } from '../../src/kernel/commands/command.ts';
+import { type EventStore, type Metadata, type Recorded, StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { type Fault, type MemoryStore, memoryStore } from '../support/memory-store.ts';
 import { type Ticket, type TicketFact, ticket } from './ticket.ts';
 

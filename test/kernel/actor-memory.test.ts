@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { actors } from '../../src/kernel/actor.ts';
-import { CorruptStream } from '../../src/kernel/fold.ts';
-import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
+import { CorruptStream } from '../../src/kernel/aggregate/fold.ts';
+import { actors } from '../../src/kernel/commands/actor.ts';
+import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { foreign, me, opened, refusal, stage, stream } from './stage.ts';
 import { ticket } from './ticket.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { actors, type Context } from '../../src/kernel/actor.ts';
-import { IllegalFact } from '../../src/kernel/aggregate.ts';
-import { chained } from '../../src/kernel/chained.ts';
-import { hashOf } from '../../src/kernel/event-hash.ts';
-import { StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
+import { IllegalFact } from '../../src/kernel/aggregate/aggregate.ts';
+import { chained } from '../../src/kernel/aggregate/chained.ts';
+import { actors, type Context } from '../../src/kernel/commands/actor.ts';
+import { hashOf } from '../../src/kernel/store/event-hash.ts';
+import { StoreUnavailable, WrongRevision } from '../../src/kernel/store/store.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { type Fault, type MemoryOptions, memoryStore } from '../support/memory-store.ts';
 import { foreign, me, opened, refusal, stage, stream } from './stage.ts';

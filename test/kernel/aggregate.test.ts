@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { assign, initialTransition, setup, transition } from 'xstate';
-import { type Changes, genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate.ts';
-import { compile } from '../../src/kernel/chart.ts';
+import { type Changes, genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
+import { compile } from '../../src/kernel/aggregate/chart.ts';
 import { given } from '../support/given.ts';
 import { type Ticket, type TicketFact, type TicketState, TooMuch, ticket } from './ticket.ts';
 import { anyFact, anyHistory } from './ticket-facts.ts';

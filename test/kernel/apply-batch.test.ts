@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { applyBatch, type Projection } from '../../src/kernel/apply-batch.ts';
-import { table } from '../../src/kernel/rows.ts';
-import type { Recorded } from '../../src/kernel/store.ts';
+import { applyBatch, type Projection } from '../../src/kernel/projections/apply-batch.ts';
+import { table } from '../../src/kernel/rows/rows.ts';
+import type { Recorded } from '../../src/kernel/store/store.ts';
 import { event } from '../support/events.ts';
 
 const names = table<{ name: string }>('names');

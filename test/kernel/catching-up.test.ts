@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { catchingUp } from '../../src/kernel/catching-up.ts';
+import { catchingUp } from '../../src/kernel/followers/catching-up.ts';
 import { folding } from '../../src/observability/log/folding.ts';
 import { onSignal, type SignalName } from '../../src/telemetry.ts';
 import { event } from '../support/events.ts';

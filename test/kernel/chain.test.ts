@@ -1,10 +1,10 @@
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { actors, type Context } from '../../src/kernel/actor.ts';
-import { canonicalEvent, hashOf, leafHash, NoCanonicalForm, ordered } from '../../src/kernel/event-hash.ts';
-import { CorruptStream } from '../../src/kernel/fold.ts';
-import type { Metadata, NewEvent, Recorded } from '../../src/kernel/store.ts';
+import { CorruptStream } from '../../src/kernel/aggregate/fold.ts';
+import { actors, type Context } from '../../src/kernel/commands/actor.ts';
+import { canonicalEvent, hashOf, leafHash, NoCanonicalForm, ordered } from '../../src/kernel/store/event-hash.ts';
+import type { Metadata, NewEvent, Recorded } from '../../src/kernel/store/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { me, opened, refusal, stage, stream } from './stage.ts';
 import { ticket } from './ticket.ts';

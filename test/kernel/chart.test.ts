@@ -9,8 +9,8 @@ import {
   IllegalFact,
   record,
   stateOf,
-} from '../../src/kernel/aggregate.ts';
-import { compile, mermaid } from '../../src/kernel/chart.ts';
+} from '../../src/kernel/aggregate/aggregate.ts';
+import { compile, mermaid } from '../../src/kernel/aggregate/chart.ts';
 import { type Ticket, type TicketFact, ticket } from './ticket.ts';
 import { anyHistory } from './ticket-facts.ts';
 

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { openReadModels, type Projection, type ReadModels } from '../../src/kernel/projection.ts';
-import { type Reactor, startReactors } from '../../src/kernel/reactor.ts';
-import { table } from '../../src/kernel/rows.ts';
-import { type EventStore, StoreDamaged } from '../../src/kernel/store.ts';
+import { type Reactor, startReactors } from '../../src/kernel/followers/reactor.ts';
+import { openReadModels, type Projection, type ReadModels } from '../../src/kernel/projections/projection.ts';
+import { table } from '../../src/kernel/rows/rows.ts';
+import { type EventStore, StoreDamaged } from '../../src/kernel/store/store.ts';
 import { event } from '../support/events.ts';
 import { memoryStore } from '../support/memory-store.ts';
 

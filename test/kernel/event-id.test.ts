@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { eventId } from '../../src/kernel/event-id.ts';
+import { eventId } from '../../src/kernel/store/event-id.ts';
 
 describe('eventId', () => {
   const of = (over: Partial<Record<'command' | 'stream' | 'type', string>> & { index?: number; data?: object } = {}) =>

@@ -3,9 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { openReadModels, type Projection, type ReadModels, type Rows } from '../../src/kernel/projection.ts';
-import { table } from '../../src/kernel/rows.ts';
-import type { EventStore } from '../../src/kernel/store.ts';
+import {
+  openReadModels,
+  type Projection,
+  type ReadModels,
+  type Rows,
+} from '../../src/kernel/projections/projection.ts';
+import { table } from '../../src/kernel/rows/rows.ts';
+import type { EventStore } from '../../src/kernel/store/store.ts';
 import { onSignal, type Signals } from '../../src/telemetry.ts';
 import { event } from '../support/events.ts';
 import { type MemoryStore, memoryStore } from '../support/memory-store.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { freshness } from '../../src/kernel/freshness.ts';
-import { table } from '../../src/kernel/rows.ts';
-import { type Sight, StoreUnavailable } from '../../src/kernel/store.ts';
+import { freshness } from '../../src/kernel/projections/freshness.ts';
+import { table } from '../../src/kernel/rows/rows.ts';
+import { type Sight, StoreUnavailable } from '../../src/kernel/store/store.ts';
 
 const relied = table<object>('relied');
 const other = table<object>('other');

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { openRows, table } from '../../src/kernel/rows.ts';
+import { openRows, table } from '../../src/kernel/rows/rows.ts';
 
 const { DIR, DISK_FULL_WHILE } = process.env as { DIR: string; DISK_FULL_WHILE: string };
 const things = table<{ is: string }>('things');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasLogId, knownLogId, logIdOf, logIdStream } from '../../src/kernel/log-id.ts';
+import { hasLogId, knownLogId, logIdOf, logIdStream } from '../../src/kernel/store/log-id.ts';
 import { event } from '../support/events.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { memoryStore } from '../support/memory-store.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { lasts, whose } from '../../src/domain/streams.ts';
-import { markLog } from '../../src/kernel/log-mark.ts';
-import { oursOf } from '../../src/kernel/ownership.ts';
-import { shareSubscription } from '../../src/kernel/shared-subscription.ts';
-import { StoreUnavailable } from '../../src/kernel/store.ts';
+import { markLog } from '../../src/kernel/followers/log-mark.ts';
+import { shareSubscription } from '../../src/kernel/followers/shared-subscription.ts';
+import { oursOf } from '../../src/kernel/store/ownership.ts';
+import { StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { begun, write } from '../audit/log/scene.ts';
 
 const ours = oursOf(whose);

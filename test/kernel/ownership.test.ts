@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { oursOf } from '../../src/kernel/ownership.ts';
-import type { Recorded } from '../../src/kernel/store.ts';
+import { oursOf } from '../../src/kernel/store/ownership.ts';
+import type { Recorded } from '../../src/kernel/store/store.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { event } from '../support/events.ts';
 

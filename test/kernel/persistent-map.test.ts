@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PersistentMap, PersistentSet } from '../../src/kernel/persistent-map.ts';
+import { PersistentMap, PersistentSet } from '../../src/kernel/aggregate/persistent-map.ts';
 
 interface Version {
   readonly map: PersistentMap<{ readonly n: number }>;

@@ -4,8 +4,8 @@ import { policyDecisions } from '../../projections/policy-decisions.ts';
 import { usage, usagePrefix } from '../../projections/usage.ts';
 import { sweepRows } from '../../src/app/sweep-rows.ts';
 import { dayMs, hourMs } from '../../src/clock.ts';
-import { passing, rowSweep } from '../../src/kernel/row-sweep.ts';
-import { type Changes, type RowReader, type Table, table } from '../../src/kernel/rows.ts';
+import { passing, rowSweep } from '../../src/kernel/rows/row-sweep.ts';
+import { type Changes, type RowReader, type Table, table } from '../../src/kernel/rows/rows.ts';
 
 interface Dated {
   readonly until: number;

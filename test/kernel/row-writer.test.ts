@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Projection } from '../../src/kernel/apply-batch.ts';
-import { HeldRows } from '../../src/kernel/held-rows.ts';
-import { rowWriter } from '../../src/kernel/row-writer.ts';
-import { type Changes, type Table, table } from '../../src/kernel/rows.ts';
+import type { Projection } from '../../src/kernel/projections/apply-batch.ts';
+import { rowWriter } from '../../src/kernel/projections/row-writer.ts';
+import { HeldRows } from '../../src/kernel/projections/write-behind.ts';
+import { type Changes, type Table, table } from '../../src/kernel/rows/rows.ts';
 
 const numbers = table<{ n: number }>('numbers');
 const projection: Projection = {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sharedStreamWriter } from '../../src/kernel/shared-stream-writer.ts';
-import { type NewEvent, StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
+import { sharedStreamWriter } from '../../src/kernel/commands/shared-stream-writer.ts';
+import { type NewEvent, StoreUnavailable, WrongRevision } from '../../src/kernel/store/store.ts';
 import { event } from '../support/events.ts';
 import { type Fault, memoryStore } from '../support/memory-store.ts';
 

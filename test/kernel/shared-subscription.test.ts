@@ -1,8 +1,8 @@
 // Lane: middle: it runs at length
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { shareSubscription } from '../../src/kernel/shared-subscription.ts';
-import { type EventStore, type Recorded, StoreDamaged, type SubscribeOptions } from '../../src/kernel/store.ts';
+import { shareSubscription } from '../../src/kernel/followers/shared-subscription.ts';
+import { type EventStore, type Recorded, StoreDamaged, type SubscribeOptions } from '../../src/kernel/store/store.ts';
 import { event } from '../support/events.ts';
 import { memoryStore } from '../support/memory-store.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { type ActorOptions, actors, type Context } from '../../src/kernel/actor.ts';
-import type { EventStore, Metadata, NewEvent } from '../../src/kernel/store.ts';
+import { type ActorOptions, actors, type Context } from '../../src/kernel/commands/actor.ts';
+import type { EventStore, Metadata, NewEvent } from '../../src/kernel/store/store.ts';
 import { type MemoryOptions, memoryStore } from '../support/memory-store.ts';
 import { type TicketFact, ticket } from './ticket.ts';
 

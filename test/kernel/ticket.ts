@@ -1,4 +1,4 @@
-import { type Aggregate, type Changes, chartOf, type StateOf } from '../../src/kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../../src/kernel/aggregate/aggregate.ts';
 
 /** A made-up aggregate for the kernel's tests: a ticket is opened, worked on, perhaps reopened, and in the end closed. */
 export type TicketFact =

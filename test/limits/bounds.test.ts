@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
+import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/organization/tiers.ts';
 import { countRequest, start } from '../../src/limits/count-request.ts';
 import { inferenceWindows, plansOf } from '../../src/limits/families.ts';
 import { metricNames, reason } from '../../src/limits/record/metrics.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { tiers } from '../../src/domain/tiers.ts';
+import { tiers } from '../../src/domain/organization/tiers.ts';
 import { countRequest } from '../../src/limits/count-request.ts';
 import { inferenceWindows, plansOf } from '../../src/limits/families.ts';
 import { applyPlans } from '../../src/limits/tier-change.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type TierTable, tiers } from '../../src/domain/tiers.ts';
+import { type TierTable, tiers } from '../../src/domain/organization/tiers.ts';
 import { countRequest } from '../../src/limits/count-request.ts';
 import { followTiers, readTiers, type TiersReload, UnusableTiers } from '../../src/limits/tiers/tiers-in-force.ts';
 import { limitSubject } from '../../src/limits/window/window-store.ts';

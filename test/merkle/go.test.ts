@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { leafList, proofOf } from '../../src/audit/log/proof.ts';
-import { canonicalEvent } from '../../src/kernel/event-hash.ts';
+import { canonicalEvent } from '../../src/kernel/store/event-hash.ts';
 import { consistencyProof } from '../../src/merkle/tree.ts';
 import { signers } from '../audit/log/scene.ts';
 import { keysOf, leavesIn, notesOf, randomOf, signedLog } from '../audit/log/signed-log.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { priceOf, type Tokens } from '../../src/domain/charge.ts';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { priceOf, type Tokens } from '../../src/domain/usage/charge.ts';
+import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import type { Endpoint } from '../../src/http/endpoint.ts';
 import type { Metered } from '../../src/http/route.ts';
 import { RequestMetrics } from '../../src/observability/metrics/request-metrics.ts';

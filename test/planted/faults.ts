@@ -25,7 +25,7 @@ const store: readonly PlantedFault[] = [
   },
   {
     title: 'an append is answered before its commit',
-    file: 'src/embedded/store/writer.ts',
+    file: 'src/embedded/store/commit/writer.ts',
     from: 'else batch.replies.push(() => reply(outcome));',
     to: 'else reply(outcome);',
     test: 'test/torture/disk.test.ts',
@@ -33,7 +33,7 @@ const store: readonly PlantedFault[] = [
   },
   {
     title: 'the error of a commit is swallowed',
-    file: 'src/embedded/store/group-commit.ts',
+    file: 'src/embedded/store/commit/group-commit.ts',
     from: 'if (this.options.faults.ignoreCommitErrors) this',
     to: 'if (this.commits > 0) this',
     test: 'test/torture/disk.test.ts',
@@ -41,21 +41,21 @@ const store: readonly PlantedFault[] = [
   },
   {
     title: 'an append at an old revision is written all the same',
-    file: 'src/embedded/store/decide.ts',
+    file: 'src/embedded/store/commit/decide.ts',
     from: 'if (revision < stream.last) return',
     to: 'if (revision < stream.last && ids.length === 0) return',
     test: 'test/contract/append.test.ts',
   },
   {
     title: 'a repeated append is written again',
-    file: 'src/embedded/store/decide.ts',
+    file: 'src/embedded/store/commit/decide.ts',
     from: 'recent.find(id, stream.name)',
     to: "recent.find(id, stream.name + '!')",
     test: 'test/contract/append.test.ts',
   },
   {
     title: 'a record with a wrong checksum is handed out',
-    file: 'src/embedded/store/reader.ts',
+    file: 'src/embedded/store/read/reader.ts',
     from: 'if (!this.faults.skipChecksums) verifyRecord',
     to: 'if (this.faults.skipChecksums) verifyRecord',
     test: 'test/torture/disk.test.ts',
@@ -63,7 +63,7 @@ const store: readonly PlantedFault[] = [
   },
   {
     title: 'a reaction that failed is passed over',
-    file: 'src/kernel/reactor.ts',
+    file: 'src/kernel/followers/reactor.ts',
     from: 'await pause(wait, signal);',
     to: 'return true;',
     test: 'test/kernel/reactor.test.ts',
@@ -73,7 +73,7 @@ const store: readonly PlantedFault[] = [
 const proof: readonly PlantedFault[] = [
   {
     title: 'the chain of a stream is not looked at when it is loaded',
-    file: 'src/kernel/fold.ts',
+    file: 'src/kernel/aggregate/fold.ts',
     from: 'if (metadata.prev === prevOf(last).prev) return;',
     to: 'if (metadata.prev !== null) return;',
     test: 'test/kernel/chain.test.ts',

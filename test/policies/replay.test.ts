@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
+import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage/usage-events.ts';
 import { type KeptRequest, KeptRequests } from '../../src/policies/kept-requests.ts';
 import type { ConnectedModel } from '../../src/upstream/connect.ts';
 import { hosted, model } from '../inference/hosted.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type AuditRow, auditKeyOf, auditLog, auditNumberOf, auditRows } from '../../projections/audit-log.ts';
-import type { NewEvent } from '../../src/kernel/store.ts';
+import type { NewEvent } from '../../src/kernel/store/store.ts';
 import { memoryModels } from '../support/memory-models.ts';
 import { memoryStore } from '../support/memory-store.ts';
 

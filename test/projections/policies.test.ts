@@ -11,13 +11,13 @@ import {
   policyRows,
   policyVersionRows,
 } from '../../projections/policies.ts';
-import { organization } from '../../src/domain/organization.ts';
-import { policy } from '../../src/domain/policy.ts';
-import { defaultTerms } from '../../src/domain/policy-terms.ts';
-import { actors, type Context } from '../../src/kernel/actor.ts';
-import type { Fact } from '../../src/kernel/aggregate.ts';
-import type { CommandResult } from '../../src/kernel/command.ts';
-import { openReadModels, type ReadModels } from '../../src/kernel/projection.ts';
+import { organization } from '../../src/domain/organization/organization.ts';
+import { policy } from '../../src/domain/policy/policy.ts';
+import { defaultTerms } from '../../src/domain/policy/policy-terms.ts';
+import type { Fact } from '../../src/kernel/aggregate/aggregate.ts';
+import { actors, type Context } from '../../src/kernel/commands/actor.ts';
+import type { CommandResult } from '../../src/kernel/commands/command.ts';
+import { openReadModels, type ReadModels } from '../../src/kernel/projections/projection.ts';
 import { type MemoryStore, memoryStore } from '../support/memory-store.ts';
 
 const context: Context = { actor: { type: 'system', id: 'test' } };

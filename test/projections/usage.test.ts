@@ -8,9 +8,9 @@ import { addUse, noUse, usage, usageDays, usageHours, usageTotals } from '../../
 import { usageBuckets } from '../../src/admin/usage/usage-buckets.ts';
 import { untoldOf } from '../../src/app/funds.ts';
 import { dayMs, minuteMs } from '../../src/clock.ts';
-import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
-import { applyBatch } from '../../src/kernel/apply-batch.ts';
-import { openReadModels, type ReadModels } from '../../src/kernel/projection.ts';
+import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage/usage-events.ts';
+import { applyBatch } from '../../src/kernel/projections/apply-batch.ts';
+import { openReadModels, type ReadModels } from '../../src/kernel/projections/projection.ts';
 import { totalsTeller } from '../../src/usage/totals.ts';
 import { event } from '../support/events.ts';
 import { fixedClock } from '../support/fixed-clock.ts';

@@ -4,7 +4,7 @@ import { compileRule, isCompiled } from '../../src/rules/compile.ts';
 import { evaluated } from '../../src/rules/cost/quantity.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { maxErrors } from '../../src/rules/language/limits.ts';
-import { Pattern } from '../../src/rules/language/pattern.ts';
+import { Pattern } from '../../src/rules/language/patterns/pattern.ts';
 import type { Direction } from '../../src/rules/language/variables.ts';
 import { responseView } from '../../src/rules/text/view.ts';
 import { sizeIn } from '../../src/rules/text/view-sizes.ts';

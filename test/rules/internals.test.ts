@@ -17,7 +17,7 @@ import {
   limitMemory,
   limitStates,
   rangesOf,
-} from '../../src/rules/language/re2-internals.ts';
+} from '../../src/rules/language/patterns/re2-internals.ts';
 import { type Node, nodesOf } from '../../src/rules/language/tree.ts';
 import { installedVersion } from '../support/installed.ts';
 import { requestOf } from './rule.ts';

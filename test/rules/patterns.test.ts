@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { Environment } from '@marcbachmann/cel-js';
 import { describe, expect, test } from 'vitest';
-import { Pattern } from '../../src/rules/language/pattern.ts';
+import { Pattern } from '../../src/rules/language/patterns/pattern.ts';
 import { accepted, holds, requestOf, scoreIn, userSays } from './rule.ts';
 
 const a28 = `${'a'.repeat(28)}!`;

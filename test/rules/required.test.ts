@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, test } from 'vitest';
-import { Pattern } from '../../src/rules/language/pattern.ts';
-import { programOf } from '../../src/rules/language/re2-internals.ts';
-import { requiredIn } from '../../src/rules/language/required.ts';
+import { Pattern } from '../../src/rules/language/patterns/pattern.ts';
+import { programOf } from '../../src/rules/language/patterns/re2-internals.ts';
+import { requiredIn } from '../../src/rules/language/patterns/required.ts';
 
 const requiredOf = (pattern: string): RegExp | null => requiredIn(programOf(RE2JS.compile(pattern))!);
 const readable = (found: RegExp | null): string | null =>

@@ -1,7 +1,7 @@
 import type { Accounts } from '../../src/access/leases.ts';
 import { systemClock } from '../../src/clock.ts';
-import { type Pricing, priceOf } from '../../src/domain/charge.ts';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { type Pricing, priceOf } from '../../src/domain/usage/charge.ts';
+import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import { Credit, type Funds } from '../../src/usage/credit.ts';
 import type { Begun } from '../../src/usage/journal/entry.ts';
 import { Meter, mostOf } from '../../src/usage/meter.ts';

@@ -1,6 +1,6 @@
 import type { Administration } from '../../src/admin/command.ts';
 import { allRoutes } from '../../src/app/routes.ts';
-import { tiers } from '../../src/domain/tiers.ts';
+import { tiers } from '../../src/domain/organization/tiers.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { noPolicies } from '../../src/policies/guard.ts';
 import type { Evaluator } from '../../src/rules/evaluate.ts';

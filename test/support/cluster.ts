@@ -6,7 +6,7 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import messages from '@eventstore/db-client/generated/streams_pb.js';
 import { encodeBatchRefusal } from '../../src/embedded/codec/append-response.ts';
 import { frame, Unframer } from '../../src/embedded/grpc/framing.ts';
-import type { Right } from '../../src/eventstoredb/rights.ts';
+import type { Right } from '../../src/eventstoredb/client/rights.ts';
 
 export type Swallowed = 'appends' | 'answers to appends';
 export type Refused = 'password' | 'rights' | Right;

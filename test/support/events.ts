@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EventStore, NewEvent, Recorded, SubscribeOptions } from '../../src/kernel/store.ts';
+import type { EventStore, NewEvent, Recorded, SubscribeOptions } from '../../src/kernel/store/store.ts';
 
 /** An event that carries a number, for tests of stores and subscriptions. */
 export const event = (n: number): NewEvent => ({

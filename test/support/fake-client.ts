@@ -1,9 +1,9 @@
 import { PassThrough, Readable } from 'node:stream';
 import { systemClock } from '../../src/clock.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/client/connect-options.ts';
+import { type Client, ownerOf } from '../../src/eventstoredb/client/owner.ts';
 import { storeOver } from '../../src/eventstoredb/connect.ts';
-import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
-import { type Client, ownerOf } from '../../src/eventstoredb/owner.ts';
-import type { EventStore } from '../../src/kernel/store.ts';
+import type { EventStore } from '../../src/kernel/store/store.ts';
 
 /** The port over one client, without a probe of its own. */
 export const storeOfClient = (client: Client, options: ConnectOptions): EventStore =>

@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import type { CommandInput } from '../../src/kernel/actor.ts';
 import {
   type Aggregate,
   type Decisions,
@@ -9,7 +8,8 @@ import {
   type Snapshot,
   type State,
   stateOf,
-} from '../../src/kernel/aggregate.ts';
+} from '../../src/kernel/aggregate/aggregate.ts';
+import type { CommandInput } from '../../src/kernel/commands/actor.ts';
 
 /** What an error is compared with: its class, a part of its message, or some of its properties. */
 export type ErrorMatcher =

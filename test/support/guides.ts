@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describeConfig } from '../../src/config.ts';
-import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
+import { describeConfig } from '../../src/config/config.ts';
+import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/organization/tiers.ts';
 import type { Route } from '../../src/http/route.ts';
-import { mermaid } from '../../src/kernel/chart.ts';
+import { mermaid } from '../../src/kernel/aggregate/chart.ts';
 import { metricsTable } from '../../src/observability/metrics/catalogue.ts';
 import { clientsTable, openaiClientsTable } from '../e2e/clients/table.ts';
 import { aggregates } from './all-aggregates.ts';

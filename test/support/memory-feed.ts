@@ -1,4 +1,4 @@
-import type { Recorded, SubscribeOptions } from '../../src/kernel/store.ts';
+import type { Recorded, SubscribeOptions } from '../../src/kernel/store/store.ts';
 
 /** As many events in one delivery as the real adapter gives at most. */
 const cap = 512;

@@ -1,8 +1,8 @@
 import { Packr } from 'msgpackr';
-import type { Projection, ReadModels, Rows } from '../../src/kernel/projection.ts';
-import type { Range, Table } from '../../src/kernel/rows.ts';
-import type { Standstill } from '../../src/kernel/standstill.ts';
-import type { EventStore } from '../../src/kernel/store.ts';
+import type { Standstill } from '../../src/kernel/followers/halted-follower.ts';
+import type { Projection, ReadModels, Rows } from '../../src/kernel/projections/projection.ts';
+import type { Range, Table } from '../../src/kernel/rows/rows.ts';
+import type { EventStore } from '../../src/kernel/store/store.ts';
 
 /** As the rows on disk are: what a projection keeps a hold of is no longer what is stored. */
 const packr = new Packr({ useRecords: false });

@@ -1,5 +1,5 @@
 import { whose } from '../../src/domain/streams.ts';
-import { chained } from '../../src/kernel/chained.ts';
+import { chained } from '../../src/kernel/aggregate/chained.ts';
 import {
   type Appended,
   type EventStore,
@@ -10,7 +10,7 @@ import {
   type StoreState,
   StoreUnavailable,
   WrongRevision,
-} from '../../src/kernel/store.ts';
+} from '../../src/kernel/store/store.ts';
 import { feed } from './memory-feed.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Tier, tiers } from '../../src/domain/tiers.ts';
+import { type Tier, tiers } from '../../src/domain/organization/tiers.ts';
 import { parseTiers } from '../../src/limits/tiers/tiers-file.ts';
 import { openWindows, type WindowsOptions } from '../../src/limits/windows.ts';
 

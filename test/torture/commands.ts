@@ -1,9 +1,9 @@
 import canonicalize from 'canonicalize';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../../src/admin/command.ts';
-import { plans } from '../../src/domain/billing.ts';
-import type { Context } from '../../src/kernel/actor.ts';
-import type { ReadModels } from '../../src/kernel/projection.ts';
+import { plans } from '../../src/domain/organization/billing.ts';
+import type { Context } from '../../src/kernel/commands/actor.ts';
+import type { ReadModels } from '../../src/kernel/projections/projection.ts';
 import type { Random } from './random.ts';
 
 const context: Context = { actor: { type: 'system', id: 'torture' } };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { connect } from '../../src/eventstoredb/connect.ts';
-import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
+import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts';
 import { event } from '../support/events.ts';
 import { plainNode } from '../support/shared-store.ts';

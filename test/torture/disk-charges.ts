@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import { complain, type Figures } from './figures.ts';
 import { fillToTheLastByte } from './loop-disk.ts';
 import { ask, eventsIn } from './models/asking.ts';

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { seedBeside } from '../../bench/seed/beside.ts';
-import { tiers } from '../../src/domain/tiers.ts';
+import { tiers } from '../../src/domain/organization/tiers.ts';
 import { complain, type Figures, type Plan } from './figures.ts';
 import { type Gateway, inStore, startGateway, untilKnown } from './gateway.ts';
 import { seeded } from './random.ts';

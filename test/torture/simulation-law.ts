@@ -1,8 +1,15 @@
 import canonicalize from 'canonicalize';
 import { factOf } from '../../projections/recorded.ts';
-import { type Fact, genesis, IllegalFact, record, type Snapshot, stateOf } from '../../src/kernel/aggregate.ts';
-import type { CommandResult } from '../../src/kernel/command.ts';
-import { type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
+import {
+  type Fact,
+  genesis,
+  IllegalFact,
+  record,
+  type Snapshot,
+  stateOf,
+} from '../../src/kernel/aggregate/aggregate.ts';
+import type { CommandResult } from '../../src/kernel/commands/command.ts';
+import { type Recorded, StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { aggregates } from '../support/all-aggregates.ts';
 
 /** One command, and what its sender knows of it. */

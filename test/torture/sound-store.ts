@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { binaryEvent, type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { runStore } from '../../src/embedded/run-store.ts';
-import { seal } from '../../src/embedded/store/seal.ts';
+import { seal } from '../../src/embedded/store/commit/seal.ts';
 import type { Scene } from './scene.ts';
 
 /** In the data of the events on the plain streams. */

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { anyEventLog } from '../../src/app/event-log.ts';
-import { signLog } from '../../src/app/log-version.ts';
+import { anyEventLog } from '../../src/app/log/event-log.ts';
+import { signLog } from '../../src/app/log/log-version.ts';
 import { systemClock } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { call, createKey, use } from '../e2e/calls.ts';
 import { weirHere } from '../e2e/here.ts';
 import { exitOf, freshDir, spawnWeir } from '../e2e/process.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { priceOf } from '../../src/domain/charge.ts';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { priceOf } from '../../src/domain/usage/charge.ts';
+import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import { Credit, type Hold } from '../../src/usage/credit.ts';
 import { Meter, mostOf } from '../../src/usage/meter.ts';
 import { free } from '../support/accounts.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type Decision, decisionStream } from '../../src/domain/decision-facts.ts';
+import { type Decision, decisionStream } from '../../src/domain/policy/decision-events.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { openUsage } from '../../src/usage/usage.ts';
 import { noFunds } from '../support/accounts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { priceOf, type Tokens } from '../../src/domain/charge.ts';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { priceOf, type Tokens } from '../../src/domain/usage/charge.ts';
+import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import { type Asked, Meter } from '../../src/usage/meter.ts';
 import { free } from '../support/accounts.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { settlementsOf } from '../../src/domain/usage-facts.ts';
+import { settlementsOf } from '../../src/domain/usage/usage-events.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { openUsage } from '../../src/usage/usage.ts';
 import { noFunds } from '../support/accounts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Price, priceOf } from '../../src/domain/charge.ts';
 import { whose } from '../../src/domain/streams.ts';
+import { type Price, priceOf } from '../../src/domain/usage/charge.ts';
 import { declaredPrices, declarePrices } from '../../src/usage/prices.ts';
 import { free } from '../support/accounts.ts';
 import { fixedClock } from '../support/fixed-clock.ts';

@@ -1,5 +1,5 @@
-import { priceOf } from '../../src/domain/charge.ts';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { priceOf } from '../../src/domain/usage/charge.ts';
+import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import type { Begun } from '../../src/usage/journal/entry.ts';
 import type { OpenUsage } from '../../src/usage/usage.ts';
 import { free } from '../support/accounts.ts';

@@ -11,8 +11,8 @@ import {
   usageSettled,
   usageStream,
   usageTotalled,
-} from '../../src/domain/usage-facts.ts';
-import type { ReadModels } from '../../src/kernel/projection.ts';
+} from '../../src/domain/usage/usage-events.ts';
+import type { ReadModels } from '../../src/kernel/projections/projection.ts';
 import { totalsTeller } from '../../src/usage/totals.ts';
 import { event } from '../support/events.ts';
 import { fixedClock } from '../support/fixed-clock.ts';

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Identity } from '../../access/principal.ts';
 import type { Clock, Millis } from '../../clock.ts';
-import { type AccessDenied, type CredentialsUsed, denialStream, useStream } from '../../domain/access-facts.ts';
-import type { SharedStreamWriter } from '../../kernel/shared-stream-writer.ts';
-import type { Metadata, NewEvent } from '../../kernel/store.ts';
+import { type AccessDenied, type CredentialsUsed, denialStream, useStream } from '../../domain/key/access-events.ts';
+import type { SharedStreamWriter } from '../../kernel/commands/shared-stream-writer.ts';
+import type { Metadata, NewEvent } from '../../kernel/store/store.ts';
 
 /** What the gate has gathered and nobody has recorded yet; taking it empties it. */
 export interface Gathered {

@@ -7,7 +7,7 @@ import {
   blockSize,
 } from '../../../projections/audit-log.ts';
 import { mayHold } from '../../../projections/value-digest.ts';
-import type { RowReader } from '../../kernel/rows.ts';
+import type { RowReader } from '../../kernel/rows/rows.ts';
 
 /** What entries have to be like; within one list any will do, and all that are given must hold. */
 export interface AuditFilter {

@@ -8,7 +8,7 @@ import {
 import { lastUseOf } from '../../../projections/credential-uses.ts';
 import type { AdminPrincipal } from '../../access/principal.ts';
 import { seconds } from '../../clock.ts';
-import { maxAdminKeys } from '../../domain/organization.ts';
+import { maxAdminKeys } from '../../domain/organization/organization.ts';
 import { adminPermissions, inCatalogueOrder } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';

@@ -1,7 +1,7 @@
 import { projectKeyRows } from '../../../projections/project-keys.ts';
-import { isOpen } from '../../domain/project-key.ts';
+import { isOpen } from '../../domain/key/project-key.ts';
 import { Fault } from '../../errors.ts';
-import type { Context } from '../../kernel/actor.ts';
+import type { Context } from '../../kernel/commands/actor.ts';
 import { type Administration, execute } from '../command.ts';
 import { expireKeys } from './expiry.ts';
 

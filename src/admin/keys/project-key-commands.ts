@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
 import type { ProjectKeyRow } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
+import type { ProjectKey, ProjectKeyFact } from '../../domain/key/project-key.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
-import type { ProjectKey, ProjectKeyFact } from '../../domain/project-key.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
-import type { Context } from '../../kernel/actor.ts';
-import type { CommandResult } from '../../kernel/command.ts';
+import type { Context } from '../../kernel/commands/actor.ts';
+import type { CommandResult } from '../../kernel/commands/command.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
 import { projectKeyRows } from '../../../projections/project-keys.ts';
 import { seconds } from '../../clock.ts';
-import { longestGraceSeconds } from '../../domain/project-key.ts';
+import { longestGraceSeconds } from '../../domain/key/project-key.ts';
 import { fault } from '../../errors.ts';
 import { whole } from '../../http/answer/whole.ts';
 import type { Route } from '../../http/route.ts';

@@ -1,8 +1,8 @@
-import type { CreateProjectKey, ProjectKey, ProjectKeyFact } from '../../domain/project-key.ts';
-import { successorExpiry } from '../../domain/project-key.ts';
+import type { CreateProjectKey, ProjectKey, ProjectKeyFact } from '../../domain/key/project-key.ts';
+import { successorExpiry } from '../../domain/key/project-key.ts';
 import { Fault } from '../../errors.ts';
-import type { Context } from '../../kernel/actor.ts';
-import type { CommandResult } from '../../kernel/command.ts';
+import type { Context } from '../../kernel/commands/actor.ts';
+import type { CommandResult } from '../../kernel/commands/command.ts';
 import type { Aggregates } from '../command.ts';
 
 interface Succession {

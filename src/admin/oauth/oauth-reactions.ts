@@ -1,9 +1,9 @@
 import { oauthClientRows } from '../../../projections/oauth-clients.ts';
 import { organizationRows } from '../../../projections/organizations.ts';
 import { factOf, idOf } from '../../../projections/recorded.ts';
-import type { OAuthClientFact } from '../../domain/oauth-client.ts';
-import type { OrganizationFact } from '../../domain/organization.ts';
-import type { Reactor } from '../../kernel/reactor.ts';
+import type { OAuthClientFact } from '../../domain/oauth/oauth-client.ts';
+import type { OrganizationFact } from '../../domain/organization/organization.ts';
+import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
 import { reactionContext, waitForRowsMs } from '../reactions.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type CredentialRow, credentialRows } from '../../../projections/credentials.ts';
 import { type Acquaintance, authenticateClient } from '../../access/authenticate-client.ts';
 import type { ClientPrincipal } from '../../access/principal.ts';
-import { tokenSeconds, tokenStreamSeconds } from '../../domain/oauth-token.ts';
+import { tokenSeconds, tokenStreamSeconds } from '../../domain/oauth/oauth-token.ts';
 import { inCatalogueOrder, tokenPermissions } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
 import { type Call, type Route, route } from '../../http/route.ts';

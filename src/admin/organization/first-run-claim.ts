@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../../clock.ts';
-import { logEvent } from '../../kernel/log-event.ts';
-import { type EventStore, WrongRevision } from '../../kernel/store.ts';
+import { logEvent } from '../../kernel/store/log-event.ts';
+import { type EventStore, WrongRevision } from '../../kernel/store/store.ts';
 
 const stream = 'log-first_run';
 const type = 'log.first_run_claimed';

@@ -4,8 +4,8 @@ import { organizationRows } from '../../../projections/organizations.ts';
 import { projectKeyOwners } from '../../../projections/project-keys.ts';
 import { adminPermissions, projectPermissions } from '../../domain/permissions.ts';
 import { newId, newToken } from '../../ids.ts';
-import type { Context } from '../../kernel/actor.ts';
-import { IllegalFact } from '../../kernel/aggregate.ts';
+import { IllegalFact } from '../../kernel/aggregate/aggregate.ts';
+import type { Context } from '../../kernel/commands/actor.ts';
 import type { Administration } from '../command.ts';
 import { credentialOf } from '../credential.ts';
 

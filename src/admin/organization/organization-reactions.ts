@@ -1,11 +1,11 @@
 import { organizationRows } from '../../../projections/organizations.ts';
 import { activeProjectRows, projectKeyOf } from '../../../projections/projects.ts';
 import { factOf, idOf } from '../../../projections/recorded.ts';
-import type { AdminKeyFact } from '../../domain/admin-key.ts';
-import type { OrganizationFact } from '../../domain/organization.ts';
-import type { ProjectFact } from '../../domain/project.ts';
-import type { Reactor } from '../../kernel/reactor.ts';
-import type { Recorded } from '../../kernel/store.ts';
+import type { AdminKeyFact } from '../../domain/key/admin-key.ts';
+import type { OrganizationFact } from '../../domain/organization/organization.ts';
+import type { ProjectFact } from '../../domain/project/project.ts';
+import type { Reactor } from '../../kernel/followers/reactor.ts';
+import type { Recorded } from '../../kernel/store/store.ts';
 import type { Administration } from '../command.ts';
 import { reactionContext, waitForRowsMs } from '../reactions.ts';
 

@@ -1,8 +1,15 @@
 import { z } from 'zod';
 import { organizationRows } from '../../../projections/organizations.ts';
 import { seconds } from '../../clock.ts';
-import { plans } from '../../domain/billing.ts';
-import { limitsFor, type Scope, type Tier, type TierLimits, type TierTable, tierOfSpend } from '../../domain/tiers.ts';
+import { plans } from '../../domain/organization/billing.ts';
+import {
+  limitsFor,
+  type Scope,
+  type Tier,
+  type TierLimits,
+  type TierTable,
+  tierOfSpend,
+} from '../../domain/organization/tiers.ts';
 import type { Route } from '../../http/route.ts';
 import type { TiersInForce } from '../../limits/tiers/tiers-in-force.ts';
 import { adminRoute } from '../admin-route.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { livePolicyRows, policyKeyOf, policyOwners, policyRows } from '../../../projections/policies.ts';
-import { policyState } from '../../domain/policy.ts';
-import { defaultTerms, edited } from '../../domain/policy-terms.ts';
+import { policyState } from '../../domain/policy/policy.ts';
+import { defaultTerms, edited } from '../../domain/policy/policy-terms.ts';
 import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
 import type { KeptRequests } from '../../policies/kept-requests.ts';

@@ -1,12 +1,12 @@
 import type { PolicyRow } from '../../../projections/policies.ts';
-import { hasUnpublishedChanges } from '../../domain/policy.ts';
-import type { Policy, PolicyFact } from '../../domain/policy-facts.ts';
-import { edited } from '../../domain/policy-terms.ts';
+import { hasUnpublishedChanges } from '../../domain/policy/policy.ts';
+import type { Policy, PolicyFact } from '../../domain/policy/policy-events.ts';
+import { edited } from '../../domain/policy/policy-terms.ts';
 import type { Code } from '../../errors.ts';
 import type { Reply, Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
-import type { Context } from '../../kernel/actor.ts';
-import type { CommandResult } from '../../kernel/command.ts';
+import type { Context } from '../../kernel/commands/actor.ts';
+import type { CommandResult } from '../../kernel/commands/command.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import type { AdminCall } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';

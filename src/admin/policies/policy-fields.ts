@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { directions, modes, type PolicyScope, scopeFits, scopeMisfit, scopes } from '../../domain/policy-terms.ts';
+import {
+  directions,
+  modes,
+  type PolicyScope,
+  scopeFits,
+  scopeMisfit,
+  scopes,
+} from '../../domain/policy/policy-terms.ts';
 import { whole } from '../../http/answer/whole.ts';
 import { text, wholeNumber } from '../../http/request/query.ts';
 import { hasFields, name, optional, pathId } from '../fields.ts';

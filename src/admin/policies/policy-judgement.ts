@@ -1,7 +1,7 @@
 import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
-import type { Direction } from '../../domain/policy-terms.ts';
+import type { Direction } from '../../domain/policy/policy-terms.ts';
 import { fault } from '../../errors.ts';
-import type { RowReader } from '../../kernel/rows.ts';
+import type { RowReader } from '../../kernel/rows/rows.ts';
 import { compileRule, isCompiled } from '../../rules/compile.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { NoThread } from '../../threads/worker-thread.ts';

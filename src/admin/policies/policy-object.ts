@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { PolicyRow } from '../../../projections/policies.ts';
 import { seconds } from '../../clock.ts';
-import { hasUnpublishedChanges, policyState } from '../../domain/policy.ts';
-import type { PolicyVersion } from '../../domain/policy-facts.ts';
-import { directions, fieldsOf, modes, scopes } from '../../domain/policy-terms.ts';
+import { hasUnpublishedChanges, policyState } from '../../domain/policy/policy.ts';
+import type { PolicyVersion } from '../../domain/policy/policy-events.ts';
+import { directions, fieldsOf, modes, scopes } from '../../domain/policy/policy-terms.ts';
 
 /** Policies as the wire shows them (contract C.1). */
 

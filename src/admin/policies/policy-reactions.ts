@@ -1,6 +1,6 @@
 import { admittedPolicies, policyOwners } from '../../../projections/policies.ts';
 import { idOf } from '../../../projections/recorded.ts';
-import type { Reactor } from '../../kernel/reactor.ts';
+import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
 import { abandoned, reactionContext, waitForRowsMs } from '../reactions.ts';
 

@@ -3,7 +3,7 @@ import { organizationRows } from '../../../projections/organizations.ts';
 import { projectKeyRows } from '../../../projections/project-keys.ts';
 import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
 import { seconds } from '../../clock.ts';
-import { directions } from '../../domain/policy-terms.ts';
+import { directions } from '../../domain/policy/policy-terms.ts';
 import { fault } from '../../errors.ts';
 import { whole } from '../../http/answer/whole.ts';
 import type { Route } from '../../http/route.ts';

@@ -1,7 +1,7 @@
 import { addUse, minutesOf, noUse, usageDays, usageHours, usagePrefix } from '../../../projections/usage.ts';
 import { dayMs, hourMs, type Millis, minuteMs } from '../../clock.ts';
-import { accountSeconds, type UsageSum } from '../../domain/usage-facts.ts';
-import type { ReadModels } from '../../kernel/projection.ts';
+import { accountSeconds, type UsageSum } from '../../domain/usage/usage-events.ts';
+import type { ReadModels } from '../../kernel/projections/projection.ts';
 
 export const widths = { '1m': minuteMs, '1h': hourMs, '1d': dayMs } as const;
 export type Width = keyof typeof widths;

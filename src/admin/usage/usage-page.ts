@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { fault } from '../../errors.ts';
 import { text, wholeNumber } from '../../http/request/query.ts';
 import type { Reply } from '../../http/route.ts';
-import type { ReadModels } from '../../kernel/projection.ts';
+import type { ReadModels } from '../../kernel/projections/projection.ts';
 import { type BucketsWanted, type Group, usageBuckets, type Width, widths } from './usage-buckets.ts';
 
 /** The last second that a date-time of four digits has. */

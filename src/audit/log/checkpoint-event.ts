@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
-import { eventId } from '../../kernel/event-id.ts';
-import type { NewEvent, Recorded } from '../../kernel/store.ts';
+import { eventId } from '../../kernel/store/event-id.ts';
+import type { NewEvent, Recorded } from '../../kernel/store/store.ts';
 import { checkpointText, parsedCheckpoint, type SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { type Frontier, grown, rootOfFrontier } from '../../merkle/frontier.ts';
 import { type Signer, signed } from '../../merkle/note.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { canonicalEvent, NoCanonicalForm } from '../../kernel/event-hash.ts';
-import type { Recorded } from '../../kernel/store.ts';
+import { canonicalEvent, NoCanonicalForm } from '../../kernel/store/event-hash.ts';
+import type { Recorded } from '../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { type Hash, type HashSource, inclusionProof } from '../../merkle/tree.ts';
 import { proofOf } from './proof.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
-import type { Budget } from '../../kernel/budget.ts';
-import { logEvent } from '../../kernel/log-event.ts';
-import { type Actor, type EventStore, type NewEvent, type Recorded, WrongRevision } from '../../kernel/store.ts';
+import type { Budget } from '../../kernel/store/budget.ts';
+import { logEvent } from '../../kernel/store/log-event.ts';
+import { type Actor, type EventStore, type NewEvent, type Recorded, WrongRevision } from '../../kernel/store/store.ts';
 import { parsedNote, type Signer, signed, signerOf, type Verifier, verifierOf } from '../../merkle/note.ts';
 import { believedKeys, type KeyBelief, type Keys, type LogKey } from './key-belief.ts';
 import { keyStream } from './leaf.ts';

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
 import { isRemovable } from '../../domain/streams.ts';
-import { type Hashed, hashOf, leafHash } from '../../kernel/event-hash.ts';
+import { type Hashed, hashOf, leafHash } from '../../kernel/store/event-hash.ts';
 
 /** The stream of the checkpoints. They speak of the tree and are no leaves of it. */
 export const checkpointStream = 'auditLog-checkpoints';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { Actor, EventStore, Recorded } from '../../kernel/store.ts';
+import type { Actor, EventStore, Recorded } from '../../kernel/store/store.ts';
 import { signed, type Verifier } from '../../merkle/note.ts';
 import { checkpointOf } from './checkpoint-event.ts';
 import { beliefOf, isOwn, keysIn, mostKeys, nextKey, type Signers } from './keys.ts';

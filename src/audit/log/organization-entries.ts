@@ -1,7 +1,7 @@
 import { aggregates, type Category } from '../../domain/aggregates.ts';
-import type { Fact } from '../../kernel/aggregate.ts';
-import type { Recorded } from '../../kernel/store.ts';
-import { upcast } from '../../kernel/upcast.ts';
+import type { Fact } from '../../kernel/aggregate/aggregate.ts';
+import { upcast } from '../../kernel/aggregate/upcast.ts';
+import type { Recorded } from '../../kernel/store/store.ts';
 import type { Subject } from '../entry.ts';
 import { auditedCategories, describe } from '../wording.ts';
 

@@ -1,4 +1,4 @@
-import type { Recorded } from '../../kernel/store.ts';
+import type { Recorded } from '../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { grown, noLeaves, rootOfFrontier } from '../../merkle/frontier.ts';
 import { isSignedWith } from '../../merkle/note.ts';

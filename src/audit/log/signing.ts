@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../../clock.ts';
-import type { Ours } from '../../kernel/ownership.ts';
-import type { EventStore } from '../../kernel/store.ts';
+import type { Ours } from '../../kernel/store/ownership.ts';
+import type { EventStore } from '../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import type { Frontier } from '../../merkle/frontier.ts';
 import type { HashSource } from '../../merkle/tree.ts';

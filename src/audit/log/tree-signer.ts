@@ -6,7 +6,7 @@ import {
   StoreDamaged,
   type Subscription,
   WrongRevision,
-} from '../../kernel/store.ts';
+} from '../../kernel/store/store.ts';
 import { noLeaves } from '../../merkle/frontier.ts';
 import { publish } from '../../telemetry.ts';
 import { type Anchor, checkpointOf, followed, newCheckpoint } from './checkpoint-event.ts';

@@ -1,6 +1,6 @@
-import { NoCanonicalForm } from '../../kernel/event-hash.ts';
-import type { Ours } from '../../kernel/ownership.ts';
-import type { EventStore, Recorded } from '../../kernel/store.ts';
+import { NoCanonicalForm } from '../../kernel/store/event-hash.ts';
+import type { Ours } from '../../kernel/store/ownership.ts';
+import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { publish } from '../../telemetry.ts';
 import type { Anchor } from './checkpoint-event.ts';
 import { checkpointStream, type Leaf, leafOf } from './leaf.ts';

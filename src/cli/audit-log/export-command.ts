@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { Command } from 'commander';
-import { Failure } from '../../app/failure.ts';
 import { checkpointOf } from '../../audit/log/checkpoint-event.ts';
 import { exportLines } from '../../audit/log/export.ts';
 import { checkpointStream } from '../../audit/log/leaf.ts';
 import { entriesOf } from '../../audit/log/organization-entries.ts';
 import { leafList } from '../../audit/log/proof.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { whose } from '../../domain/streams.ts';
 import { fileFault } from '../../folder.ts';
-import type { EventStore, Recorded } from '../../kernel/store.ts';
+import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
+import { Failure } from '../../process/failure.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { allEvents, logKeys, noCheckpoint, onLog } from './audit-source.ts';
 

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { Failure } from '../../app/failure.ts';
 import { checkpointOf } from '../../audit/log/checkpoint-event.ts';
 import { rotateKey } from '../../audit/log/keys.ts';
 import { checkpointStream } from '../../audit/log/leaf.ts';
 import { newestSigned } from '../../audit/log/proof.ts';
 import { systemClock } from '../../clock.ts';
+import { Failure } from '../../process/failure.ts';
 import { operatorContext, recording } from '../operator.ts';
 import { confirm } from '../output.ts';
 import type { Terminal } from '../terminal.ts';

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { Failure } from '../../app/failure.ts';
 import { checkpointStream } from '../../audit/log/leaf.ts';
 import { isSignedByOne, leafList, proofOf } from '../../audit/log/proof.ts';
-import { canonicalEvent } from '../../kernel/event-hash.ts';
-import type { EventStore, Recorded } from '../../kernel/store.ts';
+import { canonicalEvent } from '../../kernel/store/event-hash.ts';
+import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
 import { consistencyProof, isConsistent, isIncluded, rootOf } from '../../merkle/tree.ts';
+import { Failure } from '../../process/failure.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { checkpointsIn, logKeys, onLog } from './audit-source.ts';
 

@@ -6,7 +6,7 @@ import { nameOf } from '../../audit/effective.ts';
 import { checkId, type Step } from '../../audit/history.ts';
 import { noHistoryOf, type Past, pastOf } from '../../audit/past.ts';
 import { seconds, systemClock } from '../../clock.ts';
-import type { RowReader } from '../../kernel/rows.ts';
+import type { RowReader } from '../../kernel/rows/rows.ts';
 import { allRows } from '../all-rows.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { replayOf } from '../../audit/history.ts';
-import type { Actor, Recorded } from '../../kernel/store.ts';
+import type { Actor, Recorded } from '../../kernel/store/store.ts';
 import { dollars } from '../output.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';

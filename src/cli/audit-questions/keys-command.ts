@@ -6,7 +6,7 @@ import { checkId } from '../../audit/history.ts';
 import { type KeyAt, keysAt } from '../../audit/keys-at.ts';
 import { type Past, pastOf, standingOf } from '../../audit/past.ts';
 import { seconds, systemClock } from '../../clock.ts';
-import type { ProjectKey } from '../../domain/project-key.ts';
+import type { ProjectKey } from '../../domain/key/project-key.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { noteWhatIsAhead, parseTime } from './moment.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import type { AuditRow } from '../../../projections/audit-log.ts';
-import { Failure } from '../../app/failure.ts';
 import { auditTypes } from '../../audit/entry.ts';
 import { type Past, pastOf } from '../../audit/past.ts';
-import { readConfig } from '../../config.ts';
-import type { RowReader } from '../../kernel/rows.ts';
+import { readConfig } from '../../config/config.ts';
+import type { RowReader } from '../../kernel/rows/rows.ts';
+import { Failure } from '../../process/failure.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { type Terminal, UsageError, untilStopped } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';

@@ -1,8 +1,8 @@
 import { type AuditRow, auditNumberOf } from '../../../projections/audit-log.ts';
 import { organizationRows } from '../../../projections/organizations.ts';
 import { type AuditFilter, countOf, findEntries, type Span } from '../../admin/audit/audit-search.ts';
-import { Failure } from '../../app/failure.ts';
-import type { RowReader } from '../../kernel/rows.ts';
+import type { RowReader } from '../../kernel/rows/rows.ts';
+import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { printable, UsageError } from '../terminal.ts';
 

@@ -1,10 +1,10 @@
-import { type EventLog, existingEventLog } from '../../app/event-log.ts';
-import { Failure } from '../../app/failure.ts';
+import { type EventLog, existingEventLog } from '../../app/log/event-log.ts';
 import { NoHistory, NotAnId } from '../../audit/history.ts';
-import { readConfig } from '../../config.ts';
-import type { CorruptStream } from '../../kernel/fold.ts';
-import type { RowReader } from '../../kernel/rows.ts';
-import type { EventStore } from '../../kernel/store.ts';
+import { readConfig } from '../../config/config.ts';
+import type { CorruptStream } from '../../kernel/aggregate/fold.ts';
+import type { RowReader } from '../../kernel/rows/rows.ts';
+import type { EventStore } from '../../kernel/store/store.ts';
+import { Failure } from '../../process/failure.ts';
 import { currentRows } from '../operator.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 

@@ -1,7 +1,7 @@
 import { nameOf } from '../../audit/effective.ts';
 import type { StateAt } from '../../audit/history.ts';
 import type { Past } from '../../audit/past.ts';
-import type { Actor } from '../../kernel/store.ts';
+import type { Actor } from '../../kernel/store/store.ts';
 import { dollars } from '../output.ts';
 import type { Output } from '../table/listing.ts';
 import { printable } from '../terminal.ts';

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Failure } from '../../app/failure.ts';
 import { fileFault } from '../../folder.ts';
+import { Failure } from '../../process/failure.ts';
 import type { completionScripts } from './completion-scripts.ts';
 
 type Shell = keyof typeof completionScripts;

@@ -3,11 +3,11 @@ import { organizationRows } from '../../../projections/organizations.ts';
 import { type ProjectKeyRow, projectKeyOwners, projectKeyRows } from '../../../projections/project-keys.ts';
 import { type ProjectRow, projectKeyOf, projectOwners, projectRows } from '../../../projections/projects.ts';
 import { name } from '../../admin/fields.ts';
-import { Failure } from '../../app/failure.ts';
-import { longestGraceSeconds } from '../../domain/project-key.ts';
+import { longestGraceSeconds } from '../../domain/key/project-key.ts';
+import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import type { Operator } from '../operator.ts';
-import { findOrganization } from '../org.ts';
+import { findOrganization } from '../org/org.ts';
 import { printable, UsageError } from '../terminal.ts';
 
 /** The name of a project or a key, by the rule of the API. */

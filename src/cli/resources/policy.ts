@@ -7,14 +7,14 @@ import {
   policyRows,
 } from '../../../projections/policies.ts';
 import { requireActive } from '../../admin/policies/policy-judgement.ts';
-import { Failure } from '../../app/failure.ts';
 import { systemClock as clock } from '../../clock.ts';
-import { hasUnpublishedChanges, policyState } from '../../domain/policy.ts';
+import { hasUnpublishedChanges, policyState } from '../../domain/policy/policy.ts';
 import { newId } from '../../ids.ts';
+import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
-import { findOrganization } from '../org.ts';
+import { findOrganization } from '../org/org.ts';
 import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';

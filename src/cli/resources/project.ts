@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { activeProjectRows, type ProjectRow, projectKeyOf, projectRows } from '../../../projections/projects.ts';
-import { Failure } from '../../app/failure.ts';
 import { systemClock as clock } from '../../clock.ts';
 import { newId } from '../../ids.ts';
+import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator, operatorContext, recording } from '../operator.ts';
-import { findOrganization } from '../org.ts';
+import { findOrganization } from '../org/org.ts';
 import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';

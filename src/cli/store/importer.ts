@@ -1,8 +1,8 @@
-import { Failure } from '../../app/failure.ts';
 import type { RawAppend } from '../../eventstoredb/append.ts';
 import type { Archive } from '../../eventstoredb/archive.ts';
-import { TooLarge } from '../../eventstoredb/errors.ts';
-import type { RawEvent } from '../../eventstoredb/raw-event.ts';
+import { TooLarge } from '../../eventstoredb/client/errors.ts';
+import type { RawEvent } from '../../eventstoredb/client/raw-event.ts';
+import { Failure } from '../../process/failure.ts';
 import { printable } from '../terminal.ts';
 import { described, isWeirs, TOMBSTONE } from './store-streams.ts';
 

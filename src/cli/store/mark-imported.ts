@@ -1,11 +1,11 @@
 import { checkpointOf } from '../../audit/log/checkpoint-event.ts';
 import { checkpointStream } from '../../audit/log/leaf.ts';
 import { systemClock } from '../../clock.ts';
+import type { RawEvent } from '../../eventstoredb/client/raw-event.ts';
+import type { Target } from '../../eventstoredb/client/target.ts';
 import { connect } from '../../eventstoredb/connect.ts';
-import type { RawEvent } from '../../eventstoredb/raw-event.ts';
-import type { Target } from '../../eventstoredb/target.ts';
-import { logEvent } from '../../kernel/log-event.ts';
-import type { Actor } from '../../kernel/store.ts';
+import { logEvent } from '../../kernel/store/log-event.ts';
+import type { Actor } from '../../kernel/store/store.ts';
 
 const stream = 'log-imported';
 

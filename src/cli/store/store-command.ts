@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { storeDir } from '../../app/event-log.ts';
-import { Failure } from '../../app/failure.ts';
-import { readConfig } from '../../config.ts';
+import { storeDir } from '../../app/log/event-log.ts';
+import { readConfig } from '../../config/config.ts';
 import { StoreLocked } from '../../embedded/index.ts';
 import { backupStore, CannotCopy } from '../../embedded/maintenance/backup.ts';
 import { compactStore } from '../../embedded/maintenance/compact.ts';
 import { NoStore, verifyStore } from '../../embedded/maintenance/verify.ts';
+import { Failure } from '../../process/failure.ts';
 import { withExamples } from '../examples.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { documents, jsonOf, type Output } from '../table/listing.ts';

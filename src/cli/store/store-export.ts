@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { findStore, storeDir } from '../../app/event-log.ts';
-import { Failure } from '../../app/failure.ts';
-import { readConfig } from '../../config.ts';
+import { findStore, storeDir } from '../../app/log/event-log.ts';
+import { readConfig } from '../../config/config.ts';
 import { hasStore, whyNoStore } from '../../embedded/index.ts';
 import { type Archive, openArchive } from '../../eventstoredb/archive.ts';
+import { Failure } from '../../process/failure.ts';
 import { progressBar } from '../progress.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { lineOf } from './store-line.ts';

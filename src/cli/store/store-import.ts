@@ -1,13 +1,13 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
-import { findStore } from '../../app/event-log.ts';
-import { Failure } from '../../app/failure.ts';
-import { readConfig } from '../../config.ts';
+import { findStore } from '../../app/log/event-log.ts';
+import { readConfig } from '../../config/config.ts';
 import type { RawAppend } from '../../eventstoredb/append.ts';
 import { openArchive } from '../../eventstoredb/archive.ts';
-import type { RawEvent } from '../../eventstoredb/raw-event.ts';
-import { logIdStream } from '../../kernel/log-id.ts';
+import type { RawEvent } from '../../eventstoredb/client/raw-event.ts';
+import { logIdStream } from '../../kernel/store/log-id.ts';
+import { Failure } from '../../process/failure.ts';
 import { operatorContext } from '../operator.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { printable, type Terminal } from '../terminal.ts';

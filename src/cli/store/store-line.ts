@@ -1,4 +1,4 @@
-import type { RawEvent } from '../../eventstoredb/raw-event.ts';
+import type { RawEvent } from '../../eventstoredb/client/raw-event.ts';
 
 /**
  * The lines of an export. One event a line:

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { hasStore } from '../has-store.ts';
-import { isInUse, takeLock } from '../lock.ts';
+import { isInUse, takeLock } from '../lock/lock.ts';
 import { DATA_FILE } from '../store/database.ts';
 import { syncToDisk } from '../sync-to-disk.ts';
 import { inChild } from './in-child.ts';

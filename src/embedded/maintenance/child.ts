@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { isInUse } from '../lock.ts';
-import { checkTrees } from '../store/check-file.ts';
+import { isInUse } from '../lock/lock.ts';
+import { checkTrees } from '../store/check/check-file.ts';
 import { DATA_FILE, openFiles, openForReading, touch } from '../store/database.ts';
 import type { ChildLine } from './report.ts';
 import { Scan } from './scan.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { maintenanceEntry } from '../entries.ts';
-import { CORRUPT_SIGNALS } from '../store/probe.ts';
+import { CORRUPT_SIGNALS } from '../store/check/probe.ts';
 import type { ChildLine } from './report.ts';
 
 const LOW_PRIORITY = 10;

@@ -1,4 +1,4 @@
-import { StoreCorrupt } from '../store/corrupt.ts';
+import { StoreCorrupt } from '../store/records/corrupt.ts';
 import { inChild } from './in-child.ts';
 
 /**

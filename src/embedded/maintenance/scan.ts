@@ -1,8 +1,8 @@
 import type { Database } from 'lmdb';
 import { committedEnd, FORMAT, type LogFiles } from '../store/database.ts';
-import { getUint64, positionKey, revisionKey } from '../store/keys.ts';
-import { nameOf, revisionOf, streamNoOf, TOMBSTONE_REVISION, verifyRecord } from '../store/record.ts';
-import { decodeStream, type StreamEntry } from '../store/streams.ts';
+import { decodeStream, type StreamEntry } from '../store/index/streams.ts';
+import { getUint64, positionKey, revisionKey } from '../store/records/keys.ts';
+import { nameOf, revisionOf, streamNoOf, TOMBSTONE_REVISION, verifyRecord } from '../store/records/record.ts';
 import { type Damage, Damages, type VerifyReport } from './report.ts';
 
 type Table = Database<Buffer, Buffer>;

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { hasStore, whyNoStore } from '../has-store.ts';
-import { isInUse } from '../lock.ts';
-import { checkMeta } from '../store/check-file.ts';
-import { StoreCorrupt } from '../store/corrupt.ts';
+import { isInUse } from '../lock/lock.ts';
+import { checkMeta } from '../store/check/check-file.ts';
+import { checkSeal } from '../store/commit/seal.ts';
 import { DATA_FILE } from '../store/database.ts';
-import { checkSeal } from '../store/seal.ts';
+import { StoreCorrupt } from '../store/records/corrupt.ts';
 import { inChild } from './in-child.ts';
 import type { Damage, VerifyReport } from './report.ts';
 

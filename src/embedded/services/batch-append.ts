@@ -4,7 +4,7 @@ import type { Call } from '../grpc/call.ts';
 import { frame } from '../grpc/framing.ts';
 import type { Handler } from '../grpc/server.ts';
 import { INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError } from '../grpc/status.ts';
-import { StoreCorrupt } from '../store/corrupt.ts';
+import { StoreCorrupt } from '../store/records/corrupt.ts';
 import { parsing } from './append.ts';
 import { AppendSize, checkStreamName, type Fault } from './check-append.ts';
 import type { Log } from './log.ts';

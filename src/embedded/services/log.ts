@@ -1,9 +1,9 @@
 import type { Faults } from '../faults.ts';
 import type { Call } from '../grpc/call.ts';
 import type { Limits } from '../limits.ts';
-import type { Reader } from '../store/reader.ts';
-import type { Streams } from '../store/streams.ts';
-import type { Writer } from '../store/writer.ts';
+import type { Writer } from '../store/commit/writer.ts';
+import type { Streams } from '../store/index/streams.ts';
+import type { Reader } from '../store/read/reader.ts';
 import type { Hub } from '../subscriptions/hub.ts';
 
 /** What the services work on. */

@@ -1,5 +1,5 @@
 import { encodeFirstPosition, encodeLastPosition } from '../codec/read-response.ts';
-import type { StreamCursor } from '../store/stream-cursor.ts';
+import type { StreamCursor } from '../store/read/stream-cursor.ts';
 
 /**
  * Makes a read tell the positions of its stream, as clients for .NET and Java ask it to: the first, in front of the

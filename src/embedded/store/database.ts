@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { asDamage, StoreCorrupt } from './corrupt.ts';
-import { getUint64, putUint64 } from './keys.ts';
+import { asDamage, StoreCorrupt } from './records/corrupt.ts';
+import { getUint64, putUint64 } from './records/keys.ts';
 
 /** What lmdb-js takes here as it does in `putSync`, and its types leave out. */
 interface Appending {

@@ -1,6 +1,6 @@
 import type { FilterRequest } from '../codec/read-request.ts';
 import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
-import { type Filter, nameEnd, nameStart, typeEnd, typeStart } from '../store/record.ts';
+import { type Filter, nameEnd, nameStart, typeEnd, typeStart } from '../store/records/record.ts';
 import { fromDotnet } from './dotnet-regex.ts';
 
 /** Compiles a filter. Throws RpcError INVALID_ARGUMENT for one that this server cannot evaluate. */

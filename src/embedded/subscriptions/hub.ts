@@ -1,4 +1,4 @@
-import type { Written } from '../store/batch.ts';
+import type { Written } from '../store/commit/batch.ts';
 import { LiveBatch } from './live-batch.ts';
 
 /** Whoever wants to hear of each commit. */

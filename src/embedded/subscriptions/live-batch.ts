@@ -1,6 +1,6 @@
 import type { UuidKind } from '../codec/uuid.ts';
-import type { Written } from '../store/batch.ts';
-import { Page } from '../store/page.ts';
+import type { Written } from '../store/commit/batch.ts';
+import { Page } from '../store/read/page.ts';
 
 /** The records of one commit, encoded once for all subscribers that want the same form of UUIDs. */
 export class LiveBatch {

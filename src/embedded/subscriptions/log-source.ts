@@ -1,11 +1,11 @@
 import { encodeCheckpoint } from '../codec/read-response.ts';
 import { frame } from '../grpc/framing.ts';
-import { addResolved } from '../store/links.ts';
-import { CheckpointClock, LogCursor } from '../store/log-cursor.ts';
-import { Page } from '../store/page.ts';
-import type { Filter } from '../store/record.ts';
-import { isLink } from '../store/record.ts';
-import { PAGE_EVENTS, type ReadSetup } from '../store/stream-cursor.ts';
+import { addResolved } from '../store/read/links.ts';
+import { CheckpointClock, LogCursor } from '../store/read/log-cursor.ts';
+import { Page } from '../store/read/page.ts';
+import { PAGE_EVENTS, type ReadSetup } from '../store/read/stream-cursor.ts';
+import type { Filter } from '../store/records/record.ts';
+import { isLink } from '../store/records/record.ts';
 import type { LiveBatch } from './live-batch.ts';
 import type { Source } from './subscription.ts';
 

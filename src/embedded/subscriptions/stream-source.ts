@@ -1,8 +1,8 @@
 import { streamDeleted } from '../grpc/refusals.ts';
-import { addResolved } from '../store/links.ts';
-import { Page } from '../store/page.ts';
-import { isLink, TOMBSTONE_REVISION } from '../store/record.ts';
-import { PAGE_EVENTS, type ReadSetup, StreamCursor } from '../store/stream-cursor.ts';
+import { addResolved } from '../store/read/links.ts';
+import { Page } from '../store/read/page.ts';
+import { PAGE_EVENTS, type ReadSetup, StreamCursor } from '../store/read/stream-cursor.ts';
+import { isLink, TOMBSTONE_REVISION } from '../store/records/record.ts';
 import type { LiveBatch } from './live-batch.ts';
 import type { Source } from './subscription.ts';
 

@@ -4,8 +4,8 @@ import type { Faults } from '../faults.ts';
 import type { Call } from '../grpc/call.ts';
 import { frame } from '../grpc/framing.ts';
 import type { Limits } from '../limits.ts';
-import { asDamage } from '../store/corrupt.ts';
-import { Page } from '../store/page.ts';
+import { Page } from '../store/read/page.ts';
+import { asDamage } from '../store/records/corrupt.ts';
 import type { Listener } from './hub.ts';
 import type { LiveBatch } from './live-batch.ts';
 

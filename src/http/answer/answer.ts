@@ -1,5 +1,5 @@
 import { Fault, type Refusal, refusal } from '../../errors.ts';
-import { jsonText } from '../../exact-number.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import { failureText } from '../error-envelopes.ts';
 import type { Family, Headers, Reply, Sink } from '../route.ts';
 import { bareAnswer, earlyAnswer, hasNoBody } from './early-answer.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ExactNumber } from '../../exact-number.ts';
+import { ExactNumber } from '../../json/exact-number.ts';
 
 const Whole = z.core.$constructor<z.ZodInt>('Whole', (inst, def) => {
   z.ZodNumberFormat.init(inst, def);

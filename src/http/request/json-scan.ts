@@ -1,4 +1,4 @@
-import { isChangedIn } from '../../exact-number.ts';
+import { isChangedIn } from '../../json/exact-number.ts';
 
 /** Levels of nesting, the outermost object included. */
 const maxDepth = 64;

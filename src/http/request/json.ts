@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { parseExactly } from '../../exact-number.ts';
+import { parseExactly } from '../../json/exact-number.ts';
 import { type Refused, refused } from '../refused.ts';
 import { maxValues, scanJson, type ValueBudget } from './json-scan.ts';
 

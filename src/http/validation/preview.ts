@@ -1,4 +1,4 @@
-import { ExactNumber } from '../../exact-number.ts';
+import { ExactNumber } from '../../json/exact-number.ts';
 
 /** UTF-16 units of an offending value that are sent back (contract E.1). */
 const maxInput = 256;

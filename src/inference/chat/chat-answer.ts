@@ -1,6 +1,6 @@
 import type { Refusal } from '../../errors.ts';
-import { jsonText } from '../../exact-number.ts';
 import { failure } from '../../http/error-envelopes.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import type { Answer, AnswerBlock, Chunk, StopReason, Usage } from '../../upstream/port.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 

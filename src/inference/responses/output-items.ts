@@ -1,4 +1,4 @@
-import { jsonText } from '../../exact-number.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import type { AnswerBlock } from '../../upstream/port.ts';
 import type { ItemStatus } from './response-text.ts';
 import { packThought } from './thought.ts';

@@ -1,4 +1,4 @@
-import { jsonText } from '../../exact-number.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import type { StopReason, Usage } from '../../upstream/port.ts';
 import type { ResponsesBody } from './responses-schema.ts';
 

@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
-import { jsonText } from '../../exact-number.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Family, Reply } from '../../http/route.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import {
   holdsAnswer,
   type Judged,

@@ -1,7 +1,7 @@
 import type { Transferable } from 'node:worker_threads';
 import { isRefusal, type Refusal } from '../../errors.ts';
-import { jsonText } from '../../exact-number.ts';
 import { Refused } from '../../http/refused.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import type { Passing, Purpose } from '../../upstream/port.ts';
 import type { Asked, PassedBody, ServedTo } from './body-reader.ts';
 import { pricedImages } from './images.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { plans } from '../../domain/billing.ts';
-import { limitsFor, type TierTable } from '../../domain/tiers.ts';
+import { plans } from '../../domain/organization/billing.ts';
+import { limitsFor, type TierTable } from '../../domain/organization/tiers.ts';
 import { mostPossible } from '../record/window-limits.ts';
 
 /** What the organization's limits are of the key's: the law's own multiplier. */
@@ -43,7 +43,7 @@ interface Fault {
 }
 
 /**
- * The table that the text of a tiers file declares: `{"tiers": [ six rows as in src/domain/tiers.ts ]}`.
+ * The table that the text of a tiers file declares: `{"tiers": [ six rows as in src/domain/organization/tiers.ts ]}`.
  * @throws Error whose message names every fault with its path, on a line each
  */
 export const parseTiers = (text: string): TierTable => {

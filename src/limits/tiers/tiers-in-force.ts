@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type TierTable, tiers } from '../../domain/tiers.ts';
+import { type TierTable, tiers } from '../../domain/organization/tiers.ts';
 import { parseTiers } from './tiers-file.ts';
 
 /** The table of tiers that holds at present. */

@@ -1,4 +1,4 @@
-import { Pattern } from '../language/pattern.ts';
+import { Pattern } from '../language/patterns/pattern.ts';
 import type { Node } from '../language/tree.ts';
 import { perFailure, perMatched, perPair, perZonedGetter } from './prices.ts';
 import { constant, product, type Quantity, scaled } from './quantity.ts';

@@ -1,7 +1,7 @@
 import { checkPathOf, renameMethod } from './cel-internals.ts';
 import { maxComprehensionNesting } from './limits.ts';
 import { admitLiteral } from './literals.ts';
-import { Patterns } from './patterns.ts';
+import { Patterns } from './patterns/patterns.ts';
 import { childrenOf, comprehensionOf, comprehensions, type Node } from './tree.ts';
 import { type Direction, rootsOf } from './variables.ts';
 import { functions, methods, operators, patternMethods, runningName } from './vocabulary.ts';

@@ -1,6 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js';
 import { maxCallArguments, maxDepth, maxListItems, maxNodes } from './limits.ts';
-import { Pattern } from './pattern.ts';
+import { Pattern } from './patterns/pattern.ts';
 import { clamp, containsAny, lowerAscii, upperAscii } from './text-functions.ts';
 import { type Direction, messageType, roots, rootsOf, toolCallType } from './variables.ts';
 import { dayOfYear, zonedGetters } from './zoned-getters.ts';

@@ -1,4 +1,4 @@
-import { ExactNumber, parseExactly } from '../../exact-number.ts';
+import { ExactNumber, parseExactly } from '../../json/exact-number.ts';
 import { withoutRepeats } from './answer-marks.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
 import { isInexact, stringsOf } from './strings.ts';

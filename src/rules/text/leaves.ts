@@ -1,4 +1,4 @@
-import { ExactNumber } from '../../exact-number.ts';
+import { ExactNumber } from '../../json/exact-number.ts';
 import { dataSays, dataUrlOf, isOpaque, rawData, usualMediaTypes } from './data.ts';
 import { saidIn } from './strings.ts';
 

@@ -1,4 +1,4 @@
-import { jsonText } from '../../exact-number.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import { maxBuiltOnLoop } from '../language/limits.ts';
 import { isIdOfAnswer, isUnread } from './answer-marks.ts';
 import { type MessagePieces, nothingFound, readContent } from './block-text.ts';

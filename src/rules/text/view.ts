@@ -1,4 +1,4 @@
-import { parseExactly } from '../../exact-number.ts';
+import { parseExactly } from '../../json/exact-number.ts';
 import { maxParsedOnLoop } from '../language/limits.ts';
 import {
   type MessageRecord,

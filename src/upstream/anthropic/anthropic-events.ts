@@ -1,4 +1,4 @@
-import { jsonText, parseExactly } from '../../exact-number.ts';
+import { jsonText, parseExactly } from '../../json/exact-number.ts';
 import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';

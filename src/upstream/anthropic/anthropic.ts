@@ -1,4 +1,4 @@
-import { jsonText } from '../../exact-number.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import type { Secret } from '../../secrets/secret.ts';
 import type { ReachedAnthropic } from '../models/model-schema.ts';
 import type { CountRequest, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';

@@ -1,4 +1,4 @@
-import { jsonText } from '../../exact-number.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

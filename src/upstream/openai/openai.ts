@@ -1,4 +1,4 @@
-import { jsonText } from '../../exact-number.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import type { Secret } from '../../secrets/secret.ts';
 import type { ReachedOpenai } from '../models/model-schema.ts';
 import type { GenerateOptions, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';

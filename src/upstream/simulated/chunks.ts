@@ -1,4 +1,4 @@
-import { jsonText } from '../../exact-number.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import type { Answer, AnswerBlock, Chunk, Delta } from '../port.ts';
 import { tokenGroups } from '../tokens.ts';
 

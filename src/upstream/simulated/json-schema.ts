@@ -1,4 +1,4 @@
-import { ExactNumber } from '../../exact-number.ts';
+import { ExactNumber } from '../../json/exact-number.ts';
 import { integerBetween, type Random } from '../seed.ts';
 
 type Schema = Readonly<Record<string, unknown>>;

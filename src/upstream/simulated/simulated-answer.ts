@@ -1,4 +1,4 @@
-import { jsonText } from '../../exact-number.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import { estimateInputTokens } from '../estimate.ts';
 import type { DeclaredSimulated } from '../models/model-schema.ts';
 import {

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
-import { microDollarsOf, type Price, type Taken } from '../../domain/charge.ts';
-import type { Decision } from '../../domain/decision-facts.ts';
-import { accountOf, type Settlement } from '../../domain/usage-facts.ts';
+import type { Decision } from '../../domain/policy/decision-events.ts';
+import { microDollarsOf, type Price, type Taken } from '../../domain/usage/charge.ts';
+import { accountOf, type Settlement } from '../../domain/usage/usage-events.ts';
 
 /** Of a request, what is known when it begins. */
 const begunFields = [

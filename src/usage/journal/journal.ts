@@ -1,8 +1,8 @@
 import type { Millis } from '../../clock.ts';
-import type { Decision } from '../../domain/decision-facts.ts';
-import type { Settlement } from '../../domain/usage-facts.ts';
+import type { Decision } from '../../domain/policy/decision-events.ts';
+import type { Settlement } from '../../domain/usage/usage-events.ts';
 import { serial } from '../../kernel/mailbox.ts';
-import { leastBytes, type Volume, volumeOf } from '../../kernel/room.ts';
+import { leastBytes, type Volume, volumeOf } from '../../kernel/rows/disk-space.ts';
 import type { Begun, Entry } from './entry.ts';
 import type { JournalFiles } from './files.ts';
 import { OpenFile } from './open-file.ts';

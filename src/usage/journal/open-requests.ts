@@ -1,4 +1,4 @@
-import type { Settlement } from '../../domain/usage-facts.ts';
+import type { Settlement } from '../../domain/usage/usage-events.ts';
 import type { Begun, Entry } from './entry.ts';
 import type { Tally } from './tally.ts';
 

@@ -1,4 +1,4 @@
-import type { Settlement } from '../../domain/usage-facts.ts';
+import type { Settlement } from '../../domain/usage/usage-events.ts';
 import { abandoned, type Begun, entriesOf, soundLines } from './entry.ts';
 import type { JournalFiles } from './files.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { plans } from '../../../src/domain/billing.ts';
-import { limitsFor, tierOfPlan, tierOfSpend } from '../../../src/domain/tiers.ts';
-import { IllegalFact } from '../../../src/kernel/aggregate.ts';
+import { plans } from '../../../src/domain/organization/billing.ts';
+import { limitsFor, tierOfPlan, tierOfSpend } from '../../../src/domain/organization/tiers.ts';
+import { IllegalFact } from '../../../src/kernel/aggregate/aggregate.ts';
 import { type AuditEntry, hour, type Tenant } from './model.ts';
 import { archived } from './projects.ts';
 import { command, expectOf, idOf, otherOf, pick, seconds, target, tenantOf, who } from './step.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { usageSettled, usageStream } from '../../../src/domain/usage-facts.ts';
+import { usageSettled, usageStream } from '../../../src/domain/usage/usage-events.ts';
 import { settlement } from '../../usage/some-request.ts';
 import { command, expectOf, pick, tenantOf, who } from './step.ts';
 import type { World } from './world.ts';

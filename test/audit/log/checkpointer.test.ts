@@ -7,8 +7,8 @@ import { ensureFirstKey, logKeyOf, rotateKey } from '../../../src/audit/log/keys
 import { checkpointStream, leafOf, stubOf } from '../../../src/audit/log/leaf.ts';
 import { beginNewPart } from '../../../src/audit/log/new-part.ts';
 import { verdictOf } from '../../../src/audit/log/verify/verdict.ts';
-import { hashOf } from '../../../src/kernel/event-hash.ts';
-import type { Recorded } from '../../../src/kernel/store.ts';
+import { hashOf } from '../../../src/kernel/store/event-hash.ts';
+import type { Recorded } from '../../../src/kernel/store/store.ts';
 import { isSignedWith, signed } from '../../../src/merkle/note.ts';
 import { rootOf } from '../../../src/merkle/tree.ts';
 import { onSignal, type SignalName, type Signals } from '../../../src/telemetry.ts';

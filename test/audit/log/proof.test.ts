@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { leafList, proofOf } from '../../../src/audit/log/proof.ts';
-import { canonicalEvent, leafHash } from '../../../src/kernel/event-hash.ts';
+import { canonicalEvent, leafHash } from '../../../src/kernel/store/event-hash.ts';
 import { isIncluded, rootOf } from '../../../src/merkle/tree.ts';
 import { coveredBy, isCheckpoint, keysOf, leavesIn, randomOf, signedLog } from './signed-log.ts';
 

@@ -5,12 +5,12 @@ import { ensureFirstKey, originOf, type Signers, signersOf as signersFrom } from
 import { keyStream } from '../../../src/audit/log/leaf.ts';
 import type { CheckpointerOptions } from '../../../src/audit/log/signing.ts';
 import { lasts, whose } from '../../../src/domain/streams.ts';
-import { freshness } from '../../../src/kernel/freshness.ts';
-import { logEvent } from '../../../src/kernel/log-event.ts';
-import { markLog } from '../../../src/kernel/log-mark.ts';
-import { oursOf } from '../../../src/kernel/ownership.ts';
-import { shareSubscription } from '../../../src/kernel/shared-subscription.ts';
-import type { Metadata, NewEvent, Recorded } from '../../../src/kernel/store.ts';
+import { markLog } from '../../../src/kernel/followers/log-mark.ts';
+import { shareSubscription } from '../../../src/kernel/followers/shared-subscription.ts';
+import { freshness } from '../../../src/kernel/projections/freshness.ts';
+import { logEvent } from '../../../src/kernel/store/log-event.ts';
+import { oursOf } from '../../../src/kernel/store/ownership.ts';
+import type { Metadata, NewEvent, Recorded } from '../../../src/kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../../src/merkle/checkpoint.ts';
 import { auditKeySeeds } from '../../../src/secrets/audit-key.ts';
 import { memoryModels } from '../../support/memory-models.ts';

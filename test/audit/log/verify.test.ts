@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { rotateKey } from '../../../src/audit/log/keys.ts';
 import { verdictOf } from '../../../src/audit/log/verify/verdict.ts';
 import { isRemovable } from '../../../src/domain/streams.ts';
-import type { Metadata, Recorded } from '../../../src/kernel/store.ts';
+import type { Metadata, Recorded } from '../../../src/kernel/store/store.ts';
 import { checkpointText, parsedCheckpoint } from '../../../src/merkle/checkpoint.ts';
 import { signed } from '../../../src/merkle/note.ts';
 import { mutations } from './mutations.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CountedCrowd } from '../../../bench/micro/crowd.ts';
-import { tiers } from '../../../src/domain/tiers.ts';
+import { tiers } from '../../../src/domain/organization/tiers.ts';
 
 test('a crowd of one key is let through as often as its tier allows; what it used at first has left the window', () => {
   const crowd = new CountedCrowd(1, 0, 0);

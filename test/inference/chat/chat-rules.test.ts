@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { jsonText } from '../../../src/exact-number.ts';
 import type { HttpServer } from '../../../src/http/server.ts';
+import { jsonText } from '../../../src/json/exact-number.ts';
 import { type ConnectedModel, connect } from '../../../src/upstream/connect.ts';
 import { loadModels } from '../../../src/upstream/models/models.ts';
 import type { GenerateRequest } from '../../../src/upstream/port.ts';

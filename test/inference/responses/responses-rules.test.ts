@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { jsonText } from '../../../src/exact-number.ts';
 import { responsesRoute } from '../../../src/inference/responses/responses.ts';
 import { packThought } from '../../../src/inference/responses/thought.ts';
+import { jsonText } from '../../../src/json/exact-number.ts';
 import { fixedClock } from '../../support/fixed-clock.ts';
 import { send } from '../call.ts';
 import { hosted, model } from '../hosted.ts';

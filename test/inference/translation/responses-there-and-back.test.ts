@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { jsonText } from '../../../src/exact-number.ts';
 import { repeatedOf } from '../../../src/inference/responses/response-text.ts';
 import { responsesRoute } from '../../../src/inference/responses/responses.ts';
 import { responsesForm } from '../../../src/inference/responses/responses-form.ts';
 import { packThought, type Thought } from '../../../src/inference/responses/thought.ts';
+import { jsonText } from '../../../src/json/exact-number.ts';
 import type { Answer, GenerateRequest, InputBlock, Message } from '../../../src/upstream/port.ts';
 import { chunksOf } from '../../../src/upstream/simulated/chunks.ts';
 import { SseParser } from '../../../src/upstream/transport/sse.ts';

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { jsonText } from '../../../src/exact-number.ts';
 import { chatRoute } from '../../../src/inference/chat/chat.ts';
 import { chatForm } from '../../../src/inference/chat/chat-answer.ts';
 import { messagesRoute } from '../../../src/inference/messages/messages.ts';
@@ -9,6 +8,7 @@ import { repeatedOf } from '../../../src/inference/responses/response-text.ts';
 import { responsesRoute } from '../../../src/inference/responses/responses.ts';
 import { responsesForm } from '../../../src/inference/responses/responses-form.ts';
 import { packThought } from '../../../src/inference/responses/thought.ts';
+import { jsonText } from '../../../src/json/exact-number.ts';
 import { readCompletion } from '../../../src/upstream/openai/chat-completion.ts';
 import { chatRequest } from '../../../src/upstream/openai/chat-request.ts';
 import { inexpressible } from '../../../src/upstream/openai/inexpressible.ts';

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { jsonText } from '../../../src/exact-number.ts';
 import { chatRoute } from '../../../src/inference/chat/chat.ts';
 import { chatForm } from '../../../src/inference/chat/chat-answer.ts';
+import { jsonText } from '../../../src/json/exact-number.ts';
 import { ChatChunkReader } from '../../../src/upstream/openai/chat-chunks.ts';
 import { readCompletion } from '../../../src/upstream/openai/chat-completion.ts';
 import { chatRequest } from '../../../src/upstream/openai/chat-request.ts';

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { existingEventLog } from '../../../src/app/event-log.ts';
-import { readConfig } from '../../../src/config.ts';
-import type { Settlement } from '../../../src/domain/usage-facts.ts';
+import { existingEventLog } from '../../../src/app/log/event-log.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import type { Settlement } from '../../../src/domain/usage/usage-events.ts';
 import { settlementsBetween } from '../../../src/usage/settlements.ts';
 import { type Gateway, startGateway, withoutLimits } from '../gateway.ts';
 import type { Scene } from '../scene.ts';

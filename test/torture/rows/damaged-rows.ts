@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projections } from '../../../projections/all.ts';
-import { openReadModels, type ReadModels } from '../../../src/kernel/projection.ts';
-import { startReactors } from '../../../src/kernel/reactor.ts';
+import { startReactors } from '../../../src/kernel/followers/reactor.ts';
+import { openReadModels, type ReadModels } from '../../../src/kernel/projections/projection.ts';
 import { complain, type Figures, type Plan } from '../figures.ts';
 import { type Random, seeded } from '../random.ts';
 import { Scene } from '../scene.ts';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
-import { ExactNumber } from '../../../src/exact-number.ts';
+import { ExactNumber } from '../../../src/json/exact-number.ts';
 import type { Answer, Chunk, ToolUseBlock, Upstream } from '../../../src/upstream/port.ts';
 import { apiKey, type Mock, serve, upstreamAt } from '../mock.ts';
 import { assemble, options, request, user } from '../requests.ts';

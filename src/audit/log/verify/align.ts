@@ -1,6 +1,6 @@
 import type { Millis } from '../../../clock.ts';
 import { goneFrom } from '../../../domain/streams.ts';
-import { type Hashed, leafHash } from '../../../kernel/event-hash.ts';
+import { type Hashed, leafHash } from '../../../kernel/store/event-hash.ts';
 import { leafOf, type Stub, stubOf } from '../leaf.ts';
 import type { Finding } from './finding.ts';
 

@@ -1,6 +1,6 @@
 import { aggregates } from '../../../domain/aggregates.ts';
 import { isRemovable } from '../../../domain/streams.ts';
-import type { Recorded } from '../../../kernel/store.ts';
+import type { Recorded } from '../../../kernel/store/store.ts';
 
 /** Follows the chain of every stream. */
 export interface Chains {

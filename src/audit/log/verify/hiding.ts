@@ -1,5 +1,5 @@
 import { hidesEarly } from '../../../domain/streams.ts';
-import type { Recorded } from '../../../kernel/store.ts';
+import type { Recorded } from '../../../kernel/store/store.ts';
 import type { Finding } from './finding.ts';
 
 /** What the store was told about streams of ours: a command and a question read by stream, and would not see what it hides. */

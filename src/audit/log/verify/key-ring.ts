@@ -1,4 +1,4 @@
-import type { Recorded } from '../../../kernel/store.ts';
+import type { Recorded } from '../../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { isSignedWith, type Verifier } from '../../../merkle/note.ts';
 import type { CheckpointEvent } from '../checkpoint-event.ts';

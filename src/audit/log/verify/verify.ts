@@ -1,7 +1,7 @@
 import type { Millis } from '../../../clock.ts';
 import { isRemovable, whose } from '../../../domain/streams.ts';
-import { hashOf, leafHash } from '../../../kernel/event-hash.ts';
-import type { Recorded } from '../../../kernel/store.ts';
+import { hashOf, leafHash } from '../../../kernel/store/event-hash.ts';
+import type { Recorded } from '../../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { type Frontier, grown, noLeaves, rootOfFrontier } from '../../../merkle/frontier.ts';
 import type { Verifier } from '../../../merkle/note.ts';

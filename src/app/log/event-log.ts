@@ -1,0 +1,187 @@
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Millis } from '../../clock.ts';
+import type { Config } from '../../config/config.ts';
+import {
+  type Embedded,
+  hasStore,
+  runningEndpoint,
+  StoreLocked,
+  startEmbedded,
+  whyNoStore,
+} from '../../embedded/index.ts';
+import { type ConnectOptions, usersAreKnown } from '../../eventstoredb/client/connect-options.ts';
+import type { Target } from '../../eventstoredb/client/target.ts';
+import { connect } from '../../eventstoredb/connect.ts';
+import type { EventStore } from '../../kernel/store/store.ts';
+import { Failure } from '../../process/failure.ts';
+import { publish } from '../../telemetry.ts';
+import { refuseLaterLog } from './log-version.ts';
+import { expectNoOtherLog } from './new-log.ts';
+
+export interface EventLog {
+  readonly store: EventStore;
+  /** Resolves with the reason when an embedded store stops by itself; never for a cluster, which comes back. */
+  readonly failed: Promise<Error>;
+  /** Of an embedded store: its volume is too full for commands. What is true of a cluster's only its refusals tell. */
+  readonly hasNoRoom: boolean;
+  /** Whether this process opened the store's files: nobody else can write there until it closes them. */
+  readonly isOwn: boolean;
+  close(): Promise<void>;
+}
+
+const never = new Promise<never>(() => {});
+
+/** Where the files of the embedded store are. */
+export const storeDir = (config: Config): string => join(config.DATA_DIR, 'eventstore');
+
+/** Longest wait for another process that has the store: to say where it listens, or to give it up. */
+const holderMs: Millis = 5_000;
+/** Between two looks at what another process does with the store. */
+const lookAgainMs: Millis = 20;
+
+/**
+ * The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own.
+ * @param options.isNew it may be made whatever is here of another log
+ * @param options.waitMs where another process has the store, which may be a server that is still closing
+ * @throws StoreLocked when it has it even then; BadConfig where its files are missing
+ */
+export const ownEventLog = async (
+  config: Config,
+  { isNew = false, waitMs = holderMs }: { readonly isNew?: boolean; readonly waitMs?: Millis } = {},
+): Promise<EventLog> => {
+  if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });
+  const dir = storeDir(config);
+  if (!isNew) expectNoOtherLog(config, dir);
+  let hasSaid = false;
+  for (const end = performance.now() + waitMs; ; await wait(lookAgainMs)) {
+    try {
+      return ofServer(dir, await startEmbedded({ dir }));
+    } catch (error) {
+      if (!(error instanceof StoreLocked) || performance.now() > end) throw error;
+      if (!hasSaid) publish('store.in_use', { dir, holder: error.holder });
+      hasSaid = true;
+    }
+  }
+};
+
+const ofServer = (dir: string, embedded: Embedded): EventLog => {
+  if (embedded.shortage) publish('store.read_only', { dir, ...embedded.shortage });
+  const store = connect({ endpoint: embedded.endpoint });
+  return {
+    store,
+    failed: embedded.failed,
+    isOwn: true,
+    get hasNoRoom() {
+      return embedded.hasNoRoom;
+    },
+    async close() {
+      await store.close();
+      await embedded.close();
+    },
+  };
+};
+
+/** Whether there may be events: there are files of a store, or a cluster is named. */
+export const mayHaveEvents = (config: Config): boolean =>
+  config.EVENTSTORE_URL !== undefined || hasStore(storeDir(config));
+
+/** Whether a command that asks for events will open the files of a store, since nobody serves them. */
+export const opensFiles = async (config: Config): Promise<boolean> => {
+  const dir = storeDir(config);
+  return config.EVENTSTORE_URL === undefined && hasStore(dir) && (await runningEndpoint(dir)) === null;
+};
+
+/**
+ * The events for a command: those of the running server, or of the stopped one's files.
+ * @param isNew they may be made whatever is here of another log
+ * @throws Failure where a later release has written them
+ */
+export const anyEventLog = async (config: Config, isNew = false): Promise<EventLog> => {
+  const log = await whicheverLog(config, isNew);
+  try {
+    await refuseLaterLog(log.store);
+    return log;
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+};
+
+const whicheverLog = async (config: Config, isNew: boolean): Promise<EventLog> => {
+  if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL }, usersAreKnown);
+  const dir = storeDir(config);
+  if (!isNew) expectNoOtherLog(config, dir);
+  const found = await runningOrOwn(dir);
+  return typeof found === 'string' ? elsewhere({ endpoint: found }) : ofServer(dir, found);
+};
+
+/** Longest wait of a command for another one that has the store. */
+const commandMs: Millis = 30_000;
+
+/**
+ * The endpoint of the server that has the store, or one of our own where nobody has it. A command that has it keeps it to
+ * itself: it will be gone as soon as it is done. So others wait for it.
+ * @throws Failure where that takes too long
+ */
+const runningOrOwn = async (dir: string): Promise<string | Embedded> => {
+  for (const end = performance.now() + commandMs; ; await wait(lookAgainMs)) {
+    const endpoint = await runningEndpoint(dir);
+    if (endpoint !== null) return endpoint;
+    try {
+      return await startEmbedded({ dir, unannounced: true });
+    } catch (error) {
+      if (!(error instanceof StoreLocked)) throw error;
+      if (performance.now() < end) continue;
+      const advice = 'Run this again when that has ended. Beside a server any number of commands work at once.';
+      throw new Failure(`${error.message} ${advice}`, 1, error);
+    }
+  }
+};
+
+/**
+ * The events for a command that needs what is there: it makes no store where there is none.
+ * @throws Failure which says where it looked
+ */
+export const existingEventLog = async (config: Config): Promise<EventLog> => {
+  const dir = storeDir(config);
+  if (!mayHaveEvents(config)) {
+    throw new Failure(`${whyNoStore(dir)}. DATA_DIR or EVENTSTORE_URL says where it is.`);
+  }
+  const log = await anyEventLog(config);
+  try {
+    for await (const _ of log.store.readAll({ from: 'start', direction: 'forwards', limit: 1 })) return log;
+    const place = config.EVENTSTORE_URL === undefined ? `in ${dir}` : 'of EVENTSTORE_URL';
+    throw new Failure(`The event store ${place} holds nothing of Weir yet.`);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+};
+
+/** A store that another process serves. */
+const elsewhere = (target: Target, options?: ConnectOptions): EventLog => {
+  const store = connect(target, options);
+  return { store, failed: never, hasNoRoom: false, isOwn: false, close: () => store.close() };
+};
+
+/** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */
+export interface StoreLocation {
+  readonly target: Target;
+  /** A server of ours, which takes what is sent on one connection in its order. */
+  readonly isEmbedded: boolean;
+  close(): Promise<void>;
+}
+
+const nothingToClose = async (): Promise<void> => {};
+
+/** @param dir a folder that goes before EVENTSTORE_URL and DATA_DIR */
+export const findStore = async (config: Config, dir: string | undefined): Promise<StoreLocation> => {
+  if (dir === undefined && config.EVENTSTORE_URL !== undefined) {
+    return { target: { url: config.EVENTSTORE_URL }, isEmbedded: false, close: nothingToClose };
+  }
+  const folder = dir ?? storeDir(config);
+  const found = await runningOrOwn(folder);
+  if (typeof found === 'string') return { target: { endpoint: found }, isEmbedded: true, close: nothingToClose };
+  return { target: { endpoint: found.endpoint }, isEmbedded: true, close: found.close };
+};

@@ -1,0 +1,58 @@
+import { type AccessLog, turns } from '../../access/access-log.ts';
+import type { AccessRecords } from '../../admin/audit/access-records.ts';
+import { type Clock, seconds } from '../../clock.ts';
+import { within } from '../../eventstoredb/client/retry-policy.ts';
+import { publish } from '../../telemetry.ts';
+
+const secondMs = 1000;
+/** What a second has to write is written over most of the next. */
+const spreadMs = 800;
+/** Longest wait at the end for a store that does not answer. */
+const lastWriteMs = 5_000;
+
+/** The turns that came after the second `since`, up to the second `now`. */
+export const turnsBetween = (since: number, now: number): readonly number[] =>
+  Array.from({ length: Math.min(turns, now - since) }, (_, i) => (now - i) % turns);
+
+/**
+ * Writes down what credentials have done: refusals after the minute in which they were, uses once a minute and credential,
+ * each at a turn of its own. Those of all organizations go together: one append for each of 3,000 organizations a minute
+ * took a sixth of the CPU of 45,000 requests/s, and held up one request in a hundred for 7 ms (measured). At the end, all that
+ * there is.
+ */
+export const recordAccess = (log: AccessLog, records: AccessRecords, clock: Clock): { close(): Promise<void> } => {
+  const write = async (everything: boolean, now?: readonly number[]): Promise<void> => {
+    try {
+      await records.write(everything, now, everything ? 0 : spreadMs);
+      if (log.missed > 0)
+        throw new Error(`${log.missed} refused attempts were not recorded: there were too many kinds`);
+    } catch (error) {
+      publish('access.unrecorded', { error });
+    }
+    log.missed = 0;
+  };
+
+  let written = seconds(clock.wall());
+  let writing = false;
+  const ticking = setInterval(() => {
+    log.tick();
+    // While a store is away a turn takes long; who was passed over is due in the next.
+    if (writing) return;
+    const since = written;
+    written = seconds(clock.wall());
+    // A clock that has gone back begins anew.
+    if (written <= since) return;
+    writing = true;
+    void write(false, turnsBetween(since, written)).finally(() => {
+      writing = false;
+    });
+  }, secondMs);
+  return {
+    async close() {
+      clearInterval(ticking);
+      await within(lastWriteMs, write(true), () => new Error('the store is silent')).catch((error: unknown) =>
+        publish('access.unrecorded', { error }),
+      );
+    },
+  };
+};

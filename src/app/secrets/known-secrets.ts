@@ -1,0 +1,109 @@
+import { originOf, signersOf } from '../../audit/log/keys.ts';
+import { beginNewPart } from '../../audit/log/new-part.ts';
+import type { Clock } from '../../clock.ts';
+import { BadConfig } from '../../config/config.ts';
+import { logEvent } from '../../kernel/store/log-event.ts';
+import { hasLogId, knownLogId } from '../../kernel/store/log-id.ts';
+import { type Actor, type EventStore, WrongRevision } from '../../kernel/store/store.ts';
+import type { Verifier } from '../../merkle/note.ts';
+import { auditKeySeeds } from '../../secrets/audit-key.ts';
+import type { Secrets } from '../../secrets/master-secrets.ts';
+import { publish } from '../../telemetry.ts';
+
+const stream = 'log-secrets';
+const type = 'log.secrets_known';
+
+/** The fingerprints that the log knows, of the secrets that keys were made with last. */
+interface Known {
+  readonly pepper: string;
+  readonly masterKey: string;
+}
+
+const read = async (store: EventStore): Promise<{ known: Known | undefined; revision: number | 'no_stream' }> => {
+  let known: Known | undefined;
+  let revision: number | 'no_stream' = 'no_stream';
+  for await (const event of store.read(stream)) {
+    revision = event.revision;
+    if (event.type !== type) continue;
+    known = { pepper: String(event.data.pepper), masterKey: String(event.data.master_key) };
+  }
+  return { known, revision };
+};
+
+/** Whether anything was ever made with secrets here: then new ones would be the wrong ones. */
+export const needsItsSecrets = async (store: EventStore): Promise<boolean> =>
+  (await read(store)).known !== undefined || (await hasLogId(store));
+
+/**
+ * Holds the secrets against the fingerprints in the log, and writes theirs where the log knows none, or where the pepper
+ * is new and the one that it knows is the previous one (contract N15).
+ * @throws BadConfig where they are others: no key that was made with those works here, and the other way round
+ */
+export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets): Promise<void> =>
+  record(store, clock, secrets, (known) => {
+    const wrong = faults(known, secrets);
+    if (wrong.length > 0) throw new BadConfig(wrong);
+  });
+
+/**
+ * From now on these secrets are the right ones, whatever the log knows; a log that knows none is left alone. Where a gateway with
+ * them could not go on signing the audit log, a part of it begins that they sign.
+ * @returns the key of that part, which is unproven to whoever does not hear of it from elsewhere than the log
+ */
+export const acceptSecrets = async (
+  store: EventStore,
+  clock: Clock,
+  secrets: Secrets,
+  actor: Actor,
+): Promise<Verifier | undefined> => {
+  if (await needsItsSecrets(store)) await record(store, clock, secrets, () => {}, actor);
+  const logId = await knownLogId(store);
+  if (logId === undefined) return undefined;
+  return beginNewPart(store, signersOf(originOf(logId), auditKeySeeds(secrets.masterKey)), clock, actor);
+};
+
+const record = async (
+  store: EventStore,
+  clock: Clock,
+  { fingerprints: { peppers, masterKey } }: Secrets,
+  judge: (known: Known) => void,
+  actor?: Actor,
+): Promise<void> => {
+  const pepper = peppers[0]!;
+  for (;;) {
+    const { known, revision } = await read(store);
+    if (known) judge(known);
+    if (known?.pepper === pepper && known.masterKey === masterKey) return;
+    const isOlder = !known && (await hasLogId(store));
+    // The same of two gateways that begin at once with the same secrets.
+    const command = `${pepper} ${masterKey} after ${revision}`;
+    const event = logEvent(command, stream, type, { pepper, master_key: masterKey }, clock, actor);
+    try {
+      await store.append(stream, [event], revision);
+      if (isOlder) publish('secrets.accepted', { pepper, masterKey });
+      return;
+    } catch (error) {
+      // Another gateway was first: what it has written is judged anew.
+      if (!(error instanceof WrongRevision)) throw error;
+    }
+  }
+};
+
+/** The likely cause first, and what destroys last. */
+const wayOn = (between: string): string =>
+  `SECRETS_DIR, or the environment, is likely that of another installation: give this one its own back. ${between}Only where they are lost for good, weir secrets accept takes those in place: `;
+
+const faults = (known: Known, { fingerprints: { peppers, masterKey } }: Secrets): string[] => {
+  const wrong: string[] = [];
+  if (!peppers.includes(known.pepper)) {
+    wrong.push(
+      `PEPPER: keys of this event store were made with another. ${wayOn('PREVIOUS_PEPPER takes the old one beside a new one. ')}every key of before stops working`,
+    );
+  }
+  if (known.masterKey !== masterKey) {
+    wrong.push(
+      `MASTER_KEY: this event store has another. ${wayOn('')}requests that are repeated are not known, and the audit log goes on under a key for which nobody vouches`,
+    );
+  }
+  return wrong;
+};

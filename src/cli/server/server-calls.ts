@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { Failure } from '../../process/failure.ts';
+import { askServer, type ServerAnswer } from './ask-server.ts';
+
+const refusal = z.object({ error: z.object({ message: z.string() }) });
+const page = z.object({ data: z.array(z.object({ id: z.string() })), has_more: z.boolean(), last_id: z.string() });
+
+const timeoutMs = 30_000;
+/** Longest wait of a command for the administration's own limits. */
+const longestWaitSeconds = 61;
+
+/** Calls to the administration of a running server, for commands that only it can answer. */
+export class ServerCalls {
+  readonly #baseUrl: string;
+  readonly #key: string;
+
+  constructor(baseUrl: string, key: string) {
+    this.#baseUrl = baseUrl;
+    this.#key = key;
+  }
+
+  /** The body of a 200, or null for a 404. Waits where it has asked too often. @throws Failure for anything else */
+  async get(path: string): Promise<unknown> {
+    for (;;) {
+      const { status, body, retryAfter } = await this.#ask(path);
+      if (status === 200) return body;
+      if (status === 404) return null;
+      if (status !== 429 || !(retryAfter <= longestWaitSeconds)) {
+        const { data } = refusal.safeParse(body);
+        throw new Failure(
+          `The server at ${this.#baseUrl} answered ${status}: ${data?.error.message ?? 'no reason given'}`,
+        );
+      }
+      await sleep(retryAfter * 1000);
+    }
+  }
+
+  /** The ids of all projects, the newest first, archived ones too. */
+  async *projects(): AsyncGenerator<string> {
+    for (let after = ''; ; ) {
+      const body = await this.get(`/v1/organization/projects?limit=100&order=desc&include_archived=true${after}`);
+      const { data, has_more, last_id } = page.parse(body);
+      for (const { id } of data) yield id;
+      if (!has_more) return;
+      after = `&after=${encodeURIComponent(last_id)}`;
+    }
+  }
+
+  async #ask(path: string): Promise<ServerAnswer> {
+    try {
+      return await askServer(`${this.#baseUrl}${path}`, this.#key, timeoutMs);
+    } catch (cause) {
+      const advice = 'weir status says whether one runs here; --url names another.';
+      throw new Failure(
+        `The server at ${this.#baseUrl} cannot be asked: ${(cause as Error).message}. ${advice}`,
+        1,
+        cause,
+      );
+    }
+  }
+}

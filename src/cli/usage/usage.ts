@@ -1,0 +1,162 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { type Grouping, groupings, usageBuckets, type Width, widths } from '../../admin/usage/usage-buckets.ts';
+import { existingEventLog } from '../../app/log/event-log.ts';
+import { dayMs, systemClock } from '../../clock.ts';
+import { readConfig } from '../../config/config.ts';
+import type { Settlement } from '../../domain/usage/usage-events.ts';
+import { timeOfId } from '../../ids.ts';
+import { Failure } from '../../process/failure.ts';
+import { type Difference, reconcile } from '../../usage/reconcile.ts';
+import { settlementsBetween } from '../../usage/settlements.ts';
+import { parseTime } from '../audit-questions/moment.ts';
+import { withExamples } from '../examples.ts';
+import { asOperator } from '../operator.ts';
+import { dollars } from '../output.ts';
+import { organizationOf } from '../resources/arguments.ts';
+import { jsonOf, listing, type Output, show } from '../table/listing.ts';
+import { type Terminal, UsageError } from '../terminal.ts';
+import { readLedger } from './ledger-file.ts';
+
+const examples = `
+Examples:
+  weir usage                                             the last seven days of the only organization there is
+  weir usage org_01jd… --from 2026-11-01 --by model --by project_id --json
+  weir usage org_01jd… --width 1h --from 2026-11-20T08:00:00Z --to 2026-11-21
+  weir usage reconcile --ledger provider.ndjson --model claude`;
+
+/** Buckets of one table. */
+const mostBuckets = 10_000;
+/** Exit status where the ledger and what was settled are not the same. */
+const differs = 3;
+
+const oneOf =
+  <T extends string>(all: readonly T[]) =>
+  (text: string): T => {
+    const found = all.find((each) => each === text);
+    if (found === undefined) throw new InvalidArgumentError(`Give one of ${all.join(', ')}.`);
+    return found;
+  };
+const several =
+  <T>(parse: (text: string) => T) =>
+  (text: string, before: readonly T[] = []): readonly T[] => [...before, parse(text)];
+
+interface Asked extends Output {
+  readonly from?: number;
+  readonly to?: number;
+  readonly width: Width;
+  readonly by?: readonly Grouping[];
+}
+
+/** `weir usage`: what organizations have used and what that cost (contract N20), and whether an upstream says the same. */
+export const usageCommand = (terminal: Terminal): Command => {
+  const usage = listing(withExamples(new Command('usage'), examples))
+    .description('Show what an organization has used, or compare with an upstream’s own list')
+    .argument('[organization]', 'org_…; default: the only one there is')
+    .option('--from <time>', 'a time with its zone, or a date (UTC; default: six days before the end)', parseTime)
+    .option('--to <time>', 'the same, exclusive (default: now)', parseTime)
+    .option('--width <width>', '1m, 1h or 1d', oneOf(Object.keys(widths) as Width[]), '1d')
+    .option('--by <field>', `${groupings.join(', ')}; may be repeated`, several(oneOf(groupings)))
+    .action((id: string | undefined, options: Asked) => showUsage(terminal, id, options));
+  listing(usage.command('reconcile'))
+    .description('Compare what was settled with an upstream’s own list of requests; exit status 3 where they differ')
+    .requiredOption(
+      '--ledger <file>',
+      'NDJSON, or CSV with a line of names: request_id, input_tokens, output_tokens, …',
+    )
+    .option(
+      '--model <id>',
+      'a model of that upstream; may be repeated (default: those of requests in the list)',
+      several(String),
+    )
+    .option('--from <time>', 'a time with its zone, or a date (UTC; default: the first request of the list)', parseTime)
+    .option('--to <time>', 'the same, exclusive (default: the last one)', parseTime)
+    .action((options: Compared) => compare(terminal, options));
+  return usage;
+};
+
+const showUsage = (terminal: Terminal, id: string | undefined, options: Asked): Promise<void> =>
+  asOperator(terminal, async (operator) => {
+    const organizationId = organizationOf(operator, id);
+    const now = systemClock.wall();
+    const { width, by: groupBy = [], to = now + 1, from: begin = to - 6 * dayMs } = options;
+    const ms = widths[width];
+    const from = Math.floor(begin / ms) * ms;
+    const count = Math.ceil((to - from) / ms);
+    if (count < 1) throw new UsageError('--to must be after --from.');
+    if (count > mostBuckets) throw new UsageError(`That is ${count} buckets; ${mostBuckets} are the most.`);
+    const buckets = await usageBuckets(operator.rows, { organizationId, from, width, count, now, groupBy });
+    const isForPeople = jsonOf(terminal, options) === null;
+    const rows = buckets.flatMap((bucket) =>
+      bucket.groups.map(({ sum, ...of }) => ({
+        from: bucket.from,
+        cost: isForPeople ? dollars(sum.microDollars) : sum.microDollars / 1_000_000,
+        requests: sum.requests,
+        ...Object.fromEntries(groupBy.map((field) => [field, of[field]])),
+        input: sum.input,
+        output: sum.output,
+        cache_write: sum.cacheCreation,
+        cache_read: sum.cacheRead,
+      })),
+    );
+    show(terminal, rows, options, { from: 'time', project_id: 'id', api_key_id: 'id', model: 'id' });
+  });
+
+interface Compared extends Output {
+  readonly ledger: string;
+  readonly model?: readonly string[];
+  readonly from?: number;
+  readonly to?: number;
+}
+
+const compare = async (terminal: Terminal, options: Compared): Promise<void> => {
+  const ledger = await readLedger(options.ledger);
+  const times = ledger.map(({ request_id }) => timeOfId(request_id)).filter((at) => at !== null);
+  // Not by spread: a ledger may have millions of lines.
+  const first = options.from ?? times.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY);
+  const end = options.to ?? times.reduce((most, at) => Math.max(most, at), Number.NEGATIVE_INFINITY) + 1;
+  if (!(first < end)) throw new Failure('The ledger names no request of this gateway: say --from and --to.');
+  const log = await existingEventLog(readConfig(terminal.env));
+  try {
+    const found: Settlement[] = [];
+    const named = new Set(ledger.map(({ request_id }) => request_id));
+    const models = new Set(options.model);
+    // Settled up to a day later than it began.
+    for await (const each of settlementsBetween(log.store, first, end + dayMs)) {
+      found.push(each);
+      if (options.model === undefined && named.has(each.request_id)) models.add(each.model);
+    }
+    const isMeant = ({ request_id, model }: Settlement): boolean => {
+      const at = timeOfId(request_id) ?? Number.NaN;
+      return named.has(request_id) || (models.has(model) && at >= first && at < end);
+    };
+    report(terminal, reconcile(ledger, found.filter(isMeant)), options);
+  } finally {
+    await log.close();
+  }
+};
+
+const tokensOf = (tokens: Difference['ours']): string =>
+  Object.entries(tokens)
+    .filter(([kind]) => kind.endsWith('_tokens'))
+    .map(([kind, tokensOfKind]) => `${kind} ${tokensOfKind}`)
+    .join(', ');
+
+const report = (
+  terminal: Terminal,
+  { requests, equal, differences }: ReturnType<typeof reconcile>,
+  options: Output,
+): void => {
+  const rows = differences.map(({ request_id, kind, ours, theirs }) => ({
+    request_id,
+    kind,
+    ours: tokensOf(ours),
+    theirs: tokensOf(theirs),
+  }));
+  if (rows.length > 0 || jsonOf(terminal, options)) show(terminal, rows, options, { request_id: 'id' });
+  const count = (wanted: Difference['kind']): number => differences.filter(({ kind }) => kind === wanted).length;
+  const [estimated, repeated] = [count('estimated'), count('repeated')];
+  const real = differences.length - estimated - repeated;
+  const summary = `${requests} requests in the ledger: ${equal} are equal, ${real} differ, ${estimated} were estimated here, ${repeated} were asked for again.`;
+  if (real > 0) throw new Failure(summary, differs);
+  terminal.err(`${summary}\n`);
+};

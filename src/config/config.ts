@@ -1,0 +1,249 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { sinkOf } from '../audit/log/sinks/sink-address.ts';
+import { secretForm } from '../secrets/master-secrets.ts';
+import { Secret } from '../secrets/secret.ts';
+
+const wholeNumber = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, { error: 'must be a whole number' })
+    .transform(Number)
+    .pipe(z.number().min(least).max(most));
+
+/** What of a comma-separated list is neither an address nor a network such as 10.0.0.0/8. */
+const noNetwork = (list: string): string | undefined =>
+  list
+    .split(',')
+    .map((entry) => entry.trim())
+    .find((entry) => {
+      const [address = '', bits, ...more] = entry.split('/');
+      const family = isIP(address);
+      const most = family === 4 ? 32 : 128;
+      return (
+        family === 0 || more.length > 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+      );
+    });
+
+/** The origin of a web page's URL, as browsers send it; undefined where it is none. */
+const originOf = (text: string): string | undefined => {
+  if (!/^https?:\/\/[^*@]+$/i.test(text) || !URL.canParse(text)) return undefined;
+  return new URL(text).origin;
+};
+
+const noOrigin = (text: string): string => {
+  const meant = originOf(text);
+  const fault = `has ${JSON.stringify(text)}, which is not an origin as browsers send it: scheme://host[:port]`;
+  return meant === undefined ? fault : `${fault}, so ${meant}`;
+};
+
+/** The largest limits that the windows hold (src/limits/record/window-limits.ts). */
+const rpm = (byDefault: number) => wholeNumber(1, 60_000).default(byDefault);
+const concurrent = (byDefault: number) => wholeNumber(1, 65_535).default(byDefault);
+const secret = () =>
+  z
+    .string()
+    .regex(secretForm, { error: 'must be 64 hexadecimal characters' })
+    .transform((value) => new Secret(value))
+    .optional();
+
+/** Every variable that Weir reads; the descriptions are what `weir --help` prints. */
+const variables = {
+  HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
+  PORT: wholeNumber(0, 65_535).default(8080).describe('Port to listen on; 0 takes a free one'),
+  TLS_CERT_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Certificate of the server with its chain, in PEM; read again when it changes (default: HTTP without TLS)',
+    ),
+  TLS_KEY_FILE: z.string().min(1).optional().describe('Private key of that certificate, in PEM without a password'),
+  PUBLIC_URL: z
+    .string()
+    .regex(/^https?:\/\/[^\s/?#]+(\/[^\s?#]*[^\s/?#])?$/, {
+      error: 'must be an http:// or https:// URL without a slash at its end',
+    })
+    .optional()
+    .describe('What clients reach Weir by, as the OAuth metadata says (default: http(s)://<HOST>:<PORT>)'),
+  DATA_DIR: z.string().min(1).default('./data').describe('Folder of the events and the read models'),
+  SECRETS_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder of the pepper and the master key (default: <DATA_DIR>.secrets)'),
+  PEPPER: secret().describe('Goes into the digest of every key: 64 hexadecimal characters (default: in SECRETS_DIR)'),
+  PREVIOUS_PEPPER: secret().describe('The previous pepper, under which older keys were made; accepted beside PEPPER'),
+  MASTER_KEY: secret().describe('Seals what may be repeated: 64 hexadecimal characters (default: in SECRETS_DIR)'),
+  EVENTSTORE_URL: z
+    .string()
+    .regex(/^(esdb|kurrentdb)(\+discover)?:\/\/.+/, {
+      error: 'must be a connection string: esdb://, esdb+discover://, kurrentdb:// or kurrentdb+discover://',
+    })
+    .optional()
+    .describe('Connection string of an EventStoreDB or KurrentDB (default: the embedded store in DATA_DIR)'),
+  MODELS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('JSON file that declares the models (default: two simulated ones)'),
+  TIERS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('JSON file with the limits of the tiers; read again when it changes (default: the documented ones)'),
+  ADMIN_CREDENTIAL_RPM: rpm(300).describe('Administration requests per minute of one credential, 1 to 60000'),
+  ADMIN_CREDENTIAL_CONCURRENT: concurrent(10).describe(
+    'Administration requests in flight of one credential, 1 to 65535',
+  ),
+  ADMIN_ORGANIZATION_RPM: rpm(600).describe('Administration requests per minute of one organization, 1 to 60000'),
+  ADMIN_ORGANIZATION_CONCURRENT: concurrent(20).describe(
+    'Administration requests in flight of one organization, 1 to 65535',
+  ),
+  TRUSTED_PROXIES: z
+    .string()
+    .superRefine((list, context) => {
+      const wrong = noNetwork(list);
+      if (wrong !== undefined)
+        context.addIssue(`has ${JSON.stringify(wrong)}, which is neither an address nor a network`);
+    })
+    .optional()
+    .describe('Addresses and networks whose X-Forwarded-For tells the client, separated by commas (default: none)'),
+  CORS_ORIGINS: z
+    .string()
+    .transform((list) => list.split(',').map((entry) => entry.trim()))
+    .superRefine((origins, context) => {
+      const wrong = origins.find((origin) => originOf(origin) !== origin);
+      if (wrong !== undefined) context.addIssue(noOrigin(wrong));
+    })
+    .optional()
+    .describe(
+      'Origins whose web pages may call Weir, but for policies and tokens, separated by commas (default: none)',
+    ),
+  AUDIT_SINKS: z
+    .string()
+    .transform((list) => list.split(',').map((entry) => entry.trim()))
+    .superRefine((sinks, context) => {
+      const wrong = sinks.filter((sink) => sinkOf(sink) === undefined);
+      if (wrong.length > 0)
+        context.addIssue(
+          `has ${wrong.length === 1 ? '1 entry that is' : `${wrong.length} entries that are`} neither an absolute path, an https:// URL nor witness+https://…#<verifier key>`,
+        );
+    })
+    .transform((sinks) => sinks.flatMap((sink) => sinkOf(sink) ?? []))
+    .optional()
+    .describe(
+      'Where signed checkpoints of the audit log go that the store cannot rewrite, separated by commas: files, each of one log alone, https:// URLs, witnesses',
+    ),
+  REPLAY_TEXT_MINUTES: wholeNumber(0, 1_440)
+    .default(0)
+    .describe(
+      'Minutes that the text of requests is kept in memory, for replays of policies on it; 64 MiB at most, 0 for none',
+    ),
+  OWNED_BY: z.string().min(1).default('weir').describe('The operator, as the model list names it'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least level of what is logged to standard error'),
+  LOG_FORMAT: z
+    .enum(['pretty', 'json'])
+    .optional()
+    .describe('How the log is written (default: pretty in a terminal, else json)'),
+  ACCESS_LOG: z
+    .string()
+    .transform((text) => ({ off: 0, on: 1 })[text] ?? (/^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Number(text) : Number.NaN))
+    .pipe(z.number({ error: 'must be off, on or the part of the requests to log, such as 0.01' }))
+    .prefault('off')
+    .describe('Whether requests are logged: off, on, or the part of them, such as 0.01 (default: off)'),
+  METRICS_PORT: wholeNumber(0, 65_535)
+    .optional()
+    .describe('Port of GET /metrics for Prometheus; 0 takes a free one (default: no metrics)'),
+  METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('Address of /metrics, which is for the operator alone'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .string()
+    .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, {
+      error: 'must be an http:// or https:// URL without a user, a query or a fragment',
+    })
+    .optional()
+    .describe('Collector of traces, above its /v1/traces (default: no traces)'),
+  PROJECTION_WAIT_MS: wholeNumber(0, 60_000)
+    .default(2000)
+    .describe('Longest wait of an answer for its own change to show in the lists'),
+  MAX_STALENESS: wholeNumber(2, 86_400)
+    .optional()
+    .describe('Seconds that what is known of keys may be old and keys still work (default: however old)'),
+  DRAIN_MS: wholeNumber(0, 600_000).default(30_000).describe('Longest wait for answers in flight after SIGTERM'),
+} as const;
+
+const schema = z.object(variables);
+
+export type Config = Readonly<Omit<z.infer<typeof schema>, 'SECRETS_DIR'> & { SECRETS_DIR: string }>;
+
+/** The environment is not what it should be; the message lists every fault. */
+export class BadConfig extends Error {
+  override readonly name = 'BadConfig';
+  /** @param faults each begins with the name of its variable */
+  constructor(faults: readonly string[], cause?: unknown) {
+    super(`The configuration is not valid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`, { cause });
+  }
+}
+
+/** The secrets come all from the environment or all from their folder: half of each would be the wrong half one day. */
+const secretFaults = (given: Readonly<Record<string, string | undefined>>): string[] => {
+  const { PEPPER, PREVIOUS_PEPPER, MASTER_KEY } = given;
+  const faults: string[] = [];
+  if (PEPPER !== undefined && MASTER_KEY === undefined) faults.push('MASTER_KEY: must be given where PEPPER is');
+  if (PEPPER === undefined && MASTER_KEY !== undefined) faults.push('PEPPER: must be given where MASTER_KEY is');
+  if (PEPPER === undefined && PREVIOUS_PEPPER !== undefined)
+    faults.push('PREVIOUS_PEPPER: is for beside PEPPER, which is not given');
+  if (PEPPER !== undefined && PEPPER === PREVIOUS_PEPPER) faults.push('PREVIOUS_PEPPER: is the same as PEPPER');
+  return faults;
+};
+
+/** A certificate is of no use without its key, and a key left over is a mistake. */
+const tlsFaults = ({ TLS_CERT_FILE, TLS_KEY_FILE }: Readonly<Record<string, string | undefined>>): string[] => {
+  if (TLS_CERT_FILE !== undefined && TLS_KEY_FILE === undefined)
+    return ['TLS_KEY_FILE: must be given where TLS_CERT_FILE is'];
+  if (TLS_CERT_FILE === undefined && TLS_KEY_FILE !== undefined)
+    return ['TLS_CERT_FILE: must be given where TLS_KEY_FILE is'];
+  return [];
+};
+
+/** Reads the configuration; an empty variable counts as absent. @throws BadConfig with every fault at once */
+export const readConfig = (env: Readonly<Record<string, string | undefined>>): Config => {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = schema.safeParse(given);
+  const faults = [
+    ...(parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
+    ...secretFaults(given),
+    ...tlsFaults(given),
+  ];
+  if (!parsed.success || faults.length > 0) throw new BadConfig(faults);
+  const DATA_DIR = resolve(parsed.data.DATA_DIR);
+  return Object.freeze({
+    ...parsed.data,
+    DATA_DIR,
+    SECRETS_DIR: resolve(parsed.data.SECRETS_DIR ?? `${DATA_DIR}.secrets`),
+  });
+};
+
+/** Every address of the machine: of these its own one is shown, which can be pasted. */
+const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** What the gateway itself is reached by on this port from its own machine, whatever stands before it. */
+export const listenUrl = ({ HOST, TLS_CERT_FILE }: Config, port: number): string => {
+  const host = loopbacks[HOST] ?? HOST;
+  return `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+};
+
+/** Name, description and default of every variable, for `--help`. */
+export const describeConfig = (): string => {
+  const width = Math.max(...Object.keys(variables).map((name) => name.length));
+  return Object.entries(variables)
+    .map(([name, variable]) => {
+      const byDefault = variable instanceof z.ZodDefault ? ` (default: ${variable.def.defaultValue})` : '';
+      return `  ${name.padEnd(width)}  ${variable.description ?? ''}${byDefault}`;
+    })
+    .join('\n');
+};

@@ -1,0 +1,107 @@
+import { fault } from '../../errors.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+
+/** An organization's Admin API key (contract B.4). The secret is never here; its peppered digest is. */
+export interface AdminKey {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly permissions: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly digest: string;
+  readonly pepperId: string;
+  readonly redactedValue: string;
+}
+
+export type AdminKeyFact =
+  | {
+      readonly type: 'admin_key.created';
+      readonly organization_id: string;
+      readonly name: string;
+      readonly permissions: readonly string[];
+      readonly created_at: number;
+      readonly expires_at: number | null;
+      readonly digest: string;
+      readonly pepper_id: string;
+      readonly redacted_value: string;
+    }
+  | { readonly type: 'admin_key.deleted' }
+  /** The full key was shown once more to the credential that made it (contract I). */
+  | { readonly type: 'admin_key.value_replayed' };
+
+const blank: AdminKey = {
+  organizationId: '',
+  name: '',
+  permissions: [],
+  createdAt: 0,
+  expiresAt: null,
+  digest: '',
+  pepperId: '',
+  redactedValue: '',
+};
+
+const apply: Changes<AdminKey, AdminKeyFact> = {
+  'admin_key.created': (_, fact) => ({
+    organizationId: fact.organization_id,
+    name: fact.name,
+    permissions: fact.permissions,
+    createdAt: fact.created_at,
+    expiresAt: fact.expires_at,
+    digest: fact.digest,
+    pepperId: fact.pepper_id,
+    redactedValue: fact.redacted_value,
+  }),
+  'admin_key.deleted': (data) => data,
+  'admin_key.value_replayed': (data) => data,
+};
+
+const machine = chartOf<AdminKey, AdminKeyFact>(apply).createMachine({
+  id: 'adminKey',
+  context: blank,
+  initial: 'absent',
+  states: {
+    absent: { on: { 'admin_key.created': { target: 'active', actions: 'apply' } } },
+    active: {
+      on: {
+        'admin_key.value_replayed': { actions: 'apply' },
+        'admin_key.deleted': { target: 'deleted', actions: 'apply' },
+      },
+    },
+    deleted: { type: 'final' },
+  },
+});
+
+type AdminKeyState = StateOf<typeof machine>;
+
+const decide = {
+  /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
+  create: ({ data }: AdminKeyState, input: Omit<AdminKey, 'createdAt'> & { at: number }): AdminKeyFact[] => {
+    if (data.digest === input.digest) return [];
+    if (input.expiresAt !== null && input.expiresAt <= input.at)
+      throw fault('expires_at_not_future', { param: 'expires_at' });
+    return [
+      {
+        type: 'admin_key.created',
+        organization_id: input.organizationId,
+        name: input.name,
+        permissions: input.permissions,
+        created_at: input.at,
+        expires_at: input.expiresAt,
+        digest: input.digest,
+        pepper_id: input.pepperId,
+        redacted_value: input.redactedValue,
+      },
+    ];
+  },
+  showAgain: (): AdminKeyFact[] => [{ type: 'admin_key.value_replayed' }],
+  /** Of a key that is gone, or never came, it changes nothing. */
+  delete: ({ status }: AdminKeyState): AdminKeyFact[] => (status === 'active' ? [{ type: 'admin_key.deleted' }] : []),
+};
+
+export const adminKey: Aggregate<AdminKey, AdminKeyFact, typeof decide> = {
+  category: 'adminKey',
+  version: 1,
+  machine,
+  apply,
+  decide,
+};

@@ -1,0 +1,88 @@
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+
+/** A machine that may ask for access tokens by OAuth 2.0 client credentials (contract A.3, C.3). Of its secret only the digest is here. */
+export interface OAuthClient {
+  readonly organizationId: string;
+  readonly name: string;
+  /** The most that a token of it may be good for. */
+  readonly permissions: readonly string[];
+  readonly createdAt: number;
+  readonly digest: string;
+  readonly pepperId: string;
+  readonly redactedValue: string;
+}
+
+export type OAuthClientFact =
+  | {
+      readonly type: 'oauth_client.created';
+      readonly organization_id: string;
+      readonly name: string;
+      readonly permissions: readonly string[];
+      readonly created_at: number;
+      readonly digest: string;
+      readonly pepper_id: string;
+      readonly redacted_value: string;
+    }
+  | { readonly type: 'oauth_client.deleted' };
+
+const blank: OAuthClient = {
+  organizationId: '',
+  name: '',
+  permissions: [],
+  createdAt: 0,
+  digest: '',
+  pepperId: '',
+  redactedValue: '',
+};
+
+const apply: Changes<OAuthClient, OAuthClientFact> = {
+  'oauth_client.created': (_, fact) => ({
+    organizationId: fact.organization_id,
+    name: fact.name,
+    permissions: fact.permissions,
+    createdAt: fact.created_at,
+    digest: fact.digest,
+    pepperId: fact.pepper_id,
+    redactedValue: fact.redacted_value,
+  }),
+  'oauth_client.deleted': (data) => data,
+};
+
+const machine = chartOf<OAuthClient, OAuthClientFact>(apply).createMachine({
+  id: 'oauthClient',
+  context: blank,
+  initial: 'absent',
+  states: {
+    absent: { on: { 'oauth_client.created': { target: 'active', actions: 'apply' } } },
+    active: { on: { 'oauth_client.deleted': { target: 'deleted', actions: 'apply' } } },
+    deleted: { type: 'final' },
+  },
+});
+
+type OAuthClientState = StateOf<typeof machine>;
+
+const decide = {
+  create: (_: OAuthClientState, input: Omit<OAuthClient, 'createdAt'> & { readonly at: number }): OAuthClientFact[] => [
+    {
+      type: 'oauth_client.created',
+      organization_id: input.organizationId,
+      name: input.name,
+      permissions: input.permissions,
+      created_at: input.at,
+      digest: input.digest,
+      pepper_id: input.pepperId,
+      redacted_value: input.redactedValue,
+    },
+  ],
+  /** Of a client that is gone, or never came, it changes nothing. */
+  delete: ({ status }: OAuthClientState): OAuthClientFact[] =>
+    status === 'active' ? [{ type: 'oauth_client.deleted' }] : [],
+};
+
+export const oauthClient: Aggregate<OAuthClient, OAuthClientFact, typeof decide> = {
+  category: 'oauthClient',
+  version: 1,
+  machine,
+  apply,
+  decide,
+};

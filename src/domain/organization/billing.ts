@@ -1,0 +1,137 @@
+import { fault } from '../../errors.ts';
+import type { State } from '../../kernel/aggregate/aggregate.ts';
+import { PersistentMap } from '../../kernel/aggregate/persistent-map.ts';
+import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
+
+/** The ledger of an organization (contract B.1, A.6). Money is in whole micro-dollars; it lives on the organization's stream. */
+export interface Ledger {
+  /** Payments, subscription fees among them, less refunds: what the spend tier follows. */
+  readonly lifetimePaid: number;
+  /** Top-ups and grants less refunds. */
+  readonly credits: number;
+  readonly subscription: BillingPlan;
+  /** The higher of the spend tier and the subscription tier. */
+  readonly tier: Tier;
+  /** What the entry of each reference says: each counts once. */
+  readonly references: PersistentMap<string>;
+}
+
+export const plans = ['Free', 'Developer', 'Growth', 'Scale'] as const;
+export type BillingPlan = (typeof plans)[number];
+
+export type BillingFact =
+  | {
+      readonly type: 'billing.credited';
+      readonly kind: 'payment' | 'grant';
+      readonly micro_dollars: number;
+      readonly reference: string;
+    }
+  | { readonly type: 'billing.refunded'; readonly micro_dollars: number; readonly reference: string }
+  | {
+      readonly type: 'billing.subscription_updated';
+      readonly plan: BillingPlan;
+      readonly micro_dollars: number;
+      readonly reference: string;
+    }
+  | { readonly type: 'organization.tier_changed'; readonly from: Tier; readonly to: Tier };
+
+export const unpaid: Ledger = {
+  lifetimePaid: 0,
+  credits: 0,
+  subscription: 'Free',
+  tier: 0,
+  references: PersistentMap.empty(),
+};
+
+type EntryFact = Exclude<BillingFact, { type: 'organization.tier_changed' }>;
+
+const dollars = (micros: number): string => `$${micros / 1_000_000}`;
+
+/** What an entry says besides its reference. */
+const contentOf = (fact: EntryFact): string => {
+  switch (fact.type) {
+    case 'billing.credited':
+      return `${fact.kind} of ${dollars(fact.micro_dollars)}`;
+    case 'billing.refunded':
+      return `refund of ${dollars(fact.micro_dollars)}`;
+    case 'billing.subscription_updated':
+      return `plan ${fact.plan} at ${dollars(fact.micro_dollars)}`;
+  }
+};
+
+const entered = (ledger: Ledger, fact: EntryFact, paid: number, credited: number): Ledger => ({
+  lifetimePaid: ledger.lifetimePaid + paid,
+  credits: ledger.credits + credited,
+  subscription: ledger.subscription,
+  tier: ledger.tier,
+  references: ledger.references.with(fact.reference, contentOf(fact)),
+});
+
+/** The ledger after one more fact. */
+export const post = (ledger: Ledger, fact: BillingFact): Ledger => {
+  switch (fact.type) {
+    case 'billing.credited':
+      return entered(ledger, fact, fact.kind === 'payment' ? fact.micro_dollars : 0, fact.micro_dollars);
+    case 'billing.refunded':
+      return entered(ledger, fact, -fact.micro_dollars, -fact.micro_dollars);
+    case 'billing.subscription_updated':
+      return { ...entered(ledger, fact, fact.micro_dollars, 0), subscription: fact.plan };
+    case 'organization.tier_changed':
+      return { ...ledger, tier: fact.to };
+  }
+};
+
+/**
+ * An entry, and the change of tier that comes with it in the same append. The same entry again changes nothing; another one
+ * under its reference is refused (contract B.1).
+ */
+const enter = (ledger: Ledger, fact: EntryFact, tiers: TierTable | undefined): BillingFact[] => {
+  const before = ledger.references.get(fact.reference);
+  if (before === contentOf(fact)) return [];
+  if (before !== undefined) {
+    throw fault('validation_failed', {
+      param: 'reference',
+      message: `reference: ${fact.reference} is taken by another entry (${before}). This one (${contentOf(fact)}) is not recorded.`,
+    });
+  }
+  const after = post(ledger, fact);
+  const to = Math.max(tierOfSpend(after.lifetimePaid, tiers), tierOfPlan(after.subscription, tiers)) as Tier;
+  return to === ledger.tier ? [fact] : [fact, { type: 'organization.tier_changed', from: ledger.tier, to }];
+};
+
+/** Largest amount of one entry: a billion dollars, far below where whole micro-dollars stop being exact. */
+const largest = 1e15;
+
+const amountOf = (amount: number, least: number): number => {
+  if (Number.isSafeInteger(amount) && amount >= least && amount <= largest) return amount;
+  throw fault('validation_failed', {
+    param: 'amount',
+    message: `amount: Must be ${least === 0 ? 'zero or more' : 'more than zero'}, to the micro-dollar.`,
+  });
+};
+
+interface Entry {
+  readonly amount: number;
+  readonly reference: string;
+  /** The table whose thresholds hold; the built-in one where there is none. */
+  readonly tiers?: TierTable;
+}
+
+export const billing = {
+  topUp: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
+    enter(data, { type: 'billing.credited', kind: 'payment', micro_dollars: amountOf(amount, 1), reference }, tiers),
+  /** Credit that nobody paid for: it counts to no tier. */
+  grant: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
+    enter(data, { type: 'billing.credited', kind: 'grant', micro_dollars: amountOf(amount, 1), reference }, tiers),
+  refund: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
+    enter(data, { type: 'billing.refunded', micro_dollars: amountOf(amount, 1), reference }, tiers),
+  /** A fee counts to what was paid and adds no credit; there may be none (contract B.1, N10). */
+  setSubscription: ({ data }: State<Ledger>, input: Entry & { readonly plan: BillingPlan }): BillingFact[] => {
+    const { plan, reference, tiers } = input;
+    const micro_dollars = amountOf(input.amount, 0);
+    return enter(data, { type: 'billing.subscription_updated', plan, micro_dollars, reference }, tiers);
+  },
+  /** Its half of the tier drops at once. */
+  endSubscription: ({ data }: State<Ledger>, { reference, tiers }: Omit<Entry, 'amount'>): BillingFact[] =>
+    enter(data, { type: 'billing.subscription_updated', plan: 'Free', micro_dollars: 0, reference }, tiers),
+};

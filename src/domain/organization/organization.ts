@@ -1,0 +1,238 @@
+import { fault } from '../../errors.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import { PersistentMap, PersistentSet } from '../../kernel/aggregate/persistent-map.ts';
+import { type BillingFact, billing, type Ledger, post, unpaid } from './billing.ts';
+import { organizationUpcasts } from './billing-upcasts.ts';
+
+interface AdmittedAdminKey {
+  readonly writesAdminKeys: boolean;
+  readonly expiresAt: number | null;
+}
+
+/**
+ * An organization: its life, what it has paid, and who may hold its Admin keys (contract B.1, B.4).
+ * Money is in whole micro-dollars.
+ */
+export interface Organization extends Ledger {
+  readonly name: string;
+  readonly createdAt: number;
+  /** Admin keys admitted and not yet deleted: what the guard of the last one is decided on. */
+  readonly adminKeys: PersistentMap<AdmittedAdminKey>;
+  /** Ids of the policies admitted and not yet deleted. */
+  readonly policies: PersistentSet;
+  /** Ids of the OAuth clients admitted and not yet deleted: those that a close has to end. */
+  readonly oauthClients: PersistentSet;
+}
+
+export type OrganizationFact =
+  | { readonly type: 'organization.created'; readonly name: string; readonly created_at: number }
+  | BillingFact
+  | { readonly type: 'organization.suspended' }
+  | { readonly type: 'organization.reactivated' }
+  | { readonly type: 'organization.closed' }
+  | {
+      readonly type: 'organization.admin_key_issued';
+      readonly key_id: string;
+      readonly writes_admin_keys: boolean;
+      readonly expires_at: number | null;
+    }
+  | { readonly type: 'organization.admin_key_ended'; readonly key_id: string }
+  | { readonly type: 'organization.policy_issued'; readonly policy_id: string }
+  | { readonly type: 'organization.policy_ended'; readonly policy_id: string }
+  | { readonly type: 'organization.oauth_client_issued'; readonly client_id: string }
+  | { readonly type: 'organization.oauth_client_ended'; readonly client_id: string };
+
+/** Policies that an organization may have (contract B.5, 409 `policy_limit_reached`). */
+export const maxPolicies = 100;
+
+/** Admin keys that an organization may have, expired ones among them (contract N8, 409 `admin_key_limit_reached`). */
+export const maxAdminKeys = 1000;
+
+const blank: Organization = {
+  name: '',
+  createdAt: 0,
+  adminKeys: PersistentMap.empty(),
+  policies: PersistentSet.empty(),
+  oauthClients: PersistentSet.empty(),
+  ...unpaid,
+};
+
+const entered = (data: Organization, fact: BillingFact): Organization => ({ ...data, ...post(data, fact) });
+
+const apply: Changes<Organization, OrganizationFact> = {
+  'organization.created': (data, fact) => ({ ...data, name: fact.name, createdAt: fact.created_at }),
+  'organization.suspended': (data) => data,
+  'organization.reactivated': (data) => data,
+  'organization.closed': (data) => data,
+  'organization.tier_changed': entered,
+  'billing.credited': entered,
+  'billing.refunded': entered,
+  'billing.subscription_updated': entered,
+  'organization.admin_key_issued': (data, fact) => {
+    const key = { writesAdminKeys: fact.writes_admin_keys, expiresAt: fact.expires_at };
+    return { ...data, adminKeys: data.adminKeys.with(fact.key_id, key) };
+  },
+  'organization.admin_key_ended': (data, fact) => ({ ...data, adminKeys: data.adminKeys.without(fact.key_id) }),
+  'organization.policy_issued': (data, fact) => ({ ...data, policies: data.policies.with(fact.policy_id) }),
+  'organization.policy_ended': (data, fact) => ({ ...data, policies: data.policies.without(fact.policy_id) }),
+  'organization.oauth_client_issued': (data, fact) => ({
+    ...data,
+    oauthClients: data.oauthClients.with(fact.client_id),
+  }),
+  'organization.oauth_client_ended': (data, fact) => ({
+    ...data,
+    oauthClients: data.oauthClients.without(fact.client_id),
+  }),
+};
+
+const machine = chartOf<Organization, OrganizationFact>(apply).createMachine({
+  id: 'organization',
+  context: blank,
+  initial: 'absent',
+  states: {
+    absent: { on: { 'organization.created': { target: 'active', actions: 'apply' } } },
+    active: {
+      on: {
+        'organization.suspended': { target: 'suspended', actions: 'apply' },
+        'organization.closed': { target: 'closed', actions: 'apply' },
+        'billing.credited': { actions: 'apply' },
+        'billing.refunded': { actions: 'apply' },
+        'billing.subscription_updated': { actions: 'apply' },
+        'organization.tier_changed': { actions: 'apply' },
+        'organization.admin_key_issued': { actions: 'apply' },
+        'organization.admin_key_ended': { actions: 'apply' },
+        'organization.policy_issued': { actions: 'apply' },
+        'organization.policy_ended': { actions: 'apply' },
+        'organization.oauth_client_issued': { actions: 'apply' },
+        'organization.oauth_client_ended': { actions: 'apply' },
+      },
+    },
+    suspended: {
+      on: {
+        'billing.credited': { actions: 'apply' },
+        'billing.refunded': { actions: 'apply' },
+        'billing.subscription_updated': { actions: 'apply' },
+        'organization.tier_changed': { actions: 'apply' },
+        'organization.reactivated': { target: 'active', actions: 'apply' },
+        'organization.closed': { target: 'closed', actions: 'apply' },
+        'organization.admin_key_ended': { actions: 'apply' },
+        'organization.policy_ended': { actions: 'apply' },
+        'organization.oauth_client_ended': { actions: 'apply' },
+      },
+    },
+    closed: {
+      on: {
+        'billing.refunded': { actions: 'apply' },
+        'organization.tier_changed': { actions: 'apply' },
+        'organization.admin_key_ended': { actions: 'apply' },
+        'organization.policy_ended': { actions: 'apply' },
+        'organization.oauth_client_ended': { actions: 'apply' },
+      },
+    },
+  },
+});
+
+type OrganizationState = StateOf<typeof machine>;
+
+interface AdmitAdminKey {
+  readonly keyId: string;
+  readonly permissions: readonly string[];
+  readonly expiresAt: number | null;
+}
+
+const admitted = (
+  { data }: OrganizationState,
+  { keyId, permissions, expiresAt }: AdmitAdminKey,
+): OrganizationFact[] => {
+  if (data.adminKeys.has(keyId)) return [];
+  const writes_admin_keys = permissions.includes('admin_api_keys:write');
+  return [{ type: 'organization.admin_key_issued', key_id: keyId, writes_admin_keys, expires_at: expiresAt }];
+};
+
+const clientEnded = (id: string): OrganizationFact => ({ type: 'organization.oauth_client_ended', client_id: id });
+
+const decide = {
+  create: (_: OrganizationState, input: { name: string; at: number }): OrganizationFact[] => [
+    { type: 'organization.created', name: input.name, created_at: input.at },
+  ],
+  /** Creates it unless a first run that a crash interrupted has done so. */
+  createOnce: (state: OrganizationState, input: { name: string; at: number }): OrganizationFact[] =>
+    state.status === 'absent' ? decide.create(state, input) : [],
+  suspend: (): OrganizationFact[] => [{ type: 'organization.suspended' }],
+  reactivate: (): OrganizationFact[] => [{ type: 'organization.reactivated' }],
+  ...billing,
+  /** Ends its OAuth clients in the same append: they are all known here. */
+  close: ({ data }: OrganizationState): OrganizationFact[] => [
+    { type: 'organization.closed' },
+    ...data.oauthClients.ids().map(clientEnded),
+  ],
+  /** Admits a key; only then is its own stream created. */
+  issueAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationFact[] => {
+    const { adminKeys } = state.data;
+    if (adminKeys.size >= maxAdminKeys && !adminKeys.has(input.keyId)) {
+      throw fault('admin_key_limit_reached', {
+        message: `The organization has ${maxAdminKeys} Admin API keys, the most it may have. Expired ones count until they are deleted.`,
+      });
+    }
+    return admitted(state, input);
+  },
+  /** The same for the operator, however many there are: who has lost them all can delete none. */
+  bootstrapAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationFact[] => admitted(state, input),
+  /**
+   * Withdraws a key, unless nobody would be left who can make another (409 `last_admin_key`). Keys that were admitted and
+   * not made (`unmade`) can make none.
+   */
+  endAdminKey: (
+    { data }: OrganizationState,
+    input: { keyId: string; at: number; unmade: readonly string[] },
+  ): OrganizationFact[] => {
+    if (!data.adminKeys.has(input.keyId)) return [];
+    const writer = data.adminKeys
+      .entries()
+      .some(
+        ([id, key]) =>
+          id !== input.keyId &&
+          !input.unmade.includes(id) &&
+          key.writesAdminKeys &&
+          (key.expiresAt === null || key.expiresAt > input.at),
+      );
+    if (!writer) throw fault('last_admin_key');
+    return [{ type: 'organization.admin_key_ended', key_id: input.keyId }];
+  },
+  /** Withdraws Admin keys of a closed organization, where nobody has to be left who can make others; `most` at a time. */
+  dropAdminKeys: ({ data }: OrganizationState, input: { most: number }): OrganizationFact[] =>
+    data.adminKeys
+      .keys()
+      .slice(0, input.most)
+      .map((key_id) => ({ type: 'organization.admin_key_ended', key_id })),
+  /** Withdraws the admission of a key that was never made. */
+  dropAdminKey: ({ data }: OrganizationState, input: { keyId: string }): OrganizationFact[] =>
+    data.adminKeys.has(input.keyId) ? [{ type: 'organization.admin_key_ended', key_id: input.keyId }] : [],
+  /** Admits a policy; only then is its own stream created. */
+  issuePolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationFact[] => {
+    if (data.policies.has(input.policyId)) return [];
+    if (data.policies.size >= maxPolicies) {
+      throw fault('policy_limit_reached', {
+        message: `The organization has ${maxPolicies} policies, the most it may have.`,
+      });
+    }
+    return [{ type: 'organization.policy_issued', policy_id: input.policyId }];
+  },
+  endPolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationFact[] =>
+    data.policies.has(input.policyId) ? [{ type: 'organization.policy_ended', policy_id: input.policyId }] : [],
+  /** Admits an OAuth client; only then is its own stream created. */
+  issueOAuthClient: (_: OrganizationState, input: { clientId: string }): OrganizationFact[] => [
+    { type: 'organization.oauth_client_issued', client_id: input.clientId },
+  ],
+  endOAuthClient: ({ data }: OrganizationState, input: { clientId: string }): OrganizationFact[] =>
+    data.oauthClients.has(input.clientId) ? [clientEnded(input.clientId)] : [],
+};
+
+export const organization: Aggregate<Organization, OrganizationFact, typeof decide> = {
+  category: 'organization',
+  version: 2,
+  upcasts: organizationUpcasts,
+  machine,
+  apply,
+  decide,
+};

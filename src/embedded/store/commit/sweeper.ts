@@ -1,0 +1,111 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type LogFiles, lastKey } from '../database.ts';
+import { isMetastreamName, type Stream, type Streams } from '../index/streams.ts';
+import { isExpired, type Reader } from '../read/reader.ts';
+import { StoreCorrupt } from '../records/corrupt.ts';
+import { getUint64, positionKey } from '../records/keys.ts';
+import type { GroupCommit } from './group-commit.ts';
+
+export interface SweeperOptions {
+  readonly files: LogFiles;
+  readonly streams: Streams;
+  readonly reader: Reader;
+  readonly commit: GroupCommit;
+  /** Wall clock, milliseconds. */
+  readonly now: () => number;
+}
+
+const HIGHEST_POSITION = 2 ** 53;
+/** `$$`, and the first string behind everything that begins so. */
+const METASTREAMS = { start: Buffer.from('$$'), end: Buffer.from('$%') };
+const NAMES_PER_TURN = 100;
+const RECORDS_PER_COMMIT = 1000;
+
+/**
+ * Removes what `$maxAge` has hidden: records and their entries in the index, through the group commit like any write.
+ * Two things stay. The newest entry of a stream in the index says how far the stream has got, though its record
+ * goes; and the newest record of the whole log says where the log ends.
+ */
+export class Sweeper {
+  private readonly options: SweeperOptions;
+  private stopped = false;
+
+  constructor(options: SweeperOptions) {
+    this.options = options;
+  }
+
+  /** After this nothing is looked at or written any more, not even by a sweep that is under way. */
+  stop(): void {
+    this.stopped = true;
+  }
+
+  /** Goes through all streams that have metadata, in small steps. Returns how many records it has removed. */
+  async sweep(): Promise<number> {
+    let removed = 0;
+    let from: Buffer | undefined = METASTREAMS.start;
+    while (from !== undefined && !this.stopped) {
+      const names: Buffer[] = this.names(from);
+      for (const name of names) {
+        for (let more = true; more && !this.stopped; ) {
+          const count = await this.purge(name.toString('utf8', METASTREAMS.start.length));
+          removed += count;
+          more = count === RECORDS_PER_COMMIT;
+        }
+      }
+      from = names.length === NAMES_PER_TURN ? Buffer.concat([names.at(-1)!, Buffer.of(0)]) : undefined;
+      await nextTurn();
+    }
+    return removed;
+  }
+
+  private names(start: Buffer): Buffer[] {
+    const names: Buffer[] = [];
+    const range = { start, end: METASTREAMS.end, limit: NAMES_PER_TURN };
+    for (const key of this.options.files.sn.getKeys(range)) names.push(Buffer.from(key));
+    return names;
+  }
+
+  private async purge(name: string): Promise<number> {
+    if (this.stopped || isMetastreamName(name)) return 0;
+    const { streams, commit } = this.options;
+    const stream = streams.get(name);
+    // What is being written to just now is left to the next sweep, so that its newest event is certain.
+    if (stream.pins > 0 || stream.first > stream.committedLast) return 0;
+    const expired = this.expired(stream);
+    if (expired.length === 0) return 0;
+    const { first } = stream;
+    const end = first + expired.length;
+    const revisions: number[] = [];
+    // An earlier sweep may have left the entry before the first one.
+    for (let revision = Math.max(0, first - 1); revision < Math.min(end, stream.last); revision++) {
+      revisions.push(revision);
+    }
+    stream.first = end;
+    const batch = commit.open();
+    batch.purge({ stream, records: expired, revisions });
+    await new Promise<void>((resolve) => batch.replies.push(resolve));
+    return expired.length;
+  }
+
+  /** The expired records at the head of a stream. None of a stream with a damaged one: that is for `verify` to name. */
+  private expired(stream: Stream): { position: number; bytes: number }[] {
+    const { streams, reader, files } = this.options;
+    const found: { position: number; bytes: number }[] = [];
+    try {
+      const maxAge = streams.committedMetadata(stream)?.maxAge;
+      if (maxAge === undefined) return [];
+      const newest = getUint64(lastKey(files.ev, Buffer.from(positionKey(HIGHEST_POSITION)))!, 0);
+      const now = this.options.now();
+      for (let revision = stream.first; revision <= stream.committedLast; revision++) {
+        const record = reader.event(stream, revision);
+        if (record === undefined || record.position >= newest || !isExpired(record.bytes, maxAge, now)) break;
+        found.push({ position: record.position, bytes: record.length });
+        if (found.length === RECORDS_PER_COMMIT) break;
+      }
+      return found;
+    } catch (error) {
+      if (error instanceof StoreCorrupt) return [];
+      throw error;
+    }
+  }
+}

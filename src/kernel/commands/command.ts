@@ -1,0 +1,138 @@
+import { publish } from '../../telemetry.ts';
+import { type Aggregate, type Decisions, type Fact, record, type State, stateOf } from '../aggregate/aggregate.ts';
+import { chained } from '../aggregate/chained.ts';
+import { advance, blank, catchUp, type FoldedStream, placeOfEvents } from '../aggregate/fold.ts';
+import type { Budget } from '../store/budget.ts';
+import type { EventId } from '../store/event-id.ts';
+import type { Whose } from '../store/ownership.ts';
+import { type EventStore, type Metadata, type NewEvent, WrongRevision } from '../store/store.ts';
+
+/** What a command led to. */
+export interface CommandResult<D, F extends Fact> {
+  readonly state: State<D>;
+  readonly facts: readonly F[];
+  /** Revision of the stream now; null while it has no events. */
+  readonly revision: number | null;
+  /** Position of the last event appended; null when the command changed nothing. */
+  readonly position: bigint | null;
+  /** Position of the stream's last event: who has seen it sees this state. Null while there is none. */
+  readonly head: bigint | null;
+}
+
+/** What an actor remembers of its stream; undefined while it knows nothing, or nothing certain any more. */
+export interface Memory {
+  replay: FoldedStream | undefined;
+  /** The stream goes on behind that, and what is there was perhaps written by somebody else: it has to be read. */
+  goesOn: boolean;
+}
+
+export interface Command {
+  readonly stream: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly commandId: string;
+  /** Another process may send the command too: the events under its ids are one of the two's, and only the store knows whose. */
+  readonly isShared: boolean;
+  readonly requestId: string | undefined;
+  readonly metadata: Metadata;
+  readonly budget: Budget | undefined;
+}
+
+/** How often a command is decided anew because others were first; each time on the stream as they left it. */
+const attempts = 8;
+
+/**
+ * One command, from the decision to the append. A memory may be behind the stream, since other processes write too: an
+ * append at the exact revision finds that out, and a refusal or an answer without facts is given only after a look.
+ */
+export const execute = async <D extends object, F extends Fact, C extends Decisions<D, F>>(
+  aggregate: Aggregate<D, F, C>,
+  { store, eventId, whose }: { readonly store: EventStore; readonly eventId: EventId; readonly whose: Whose },
+  memory: Memory,
+  command: Command,
+): Promise<CommandResult<D, F>> => {
+  const { machine } = aggregate;
+  const { stream, commandId, metadata, budget } = command;
+  let isCurrent = false;
+
+  const look = async (): Promise<FoldedStream> => {
+    memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(machine), whose, budget);
+    memory.goesOn = false;
+    isCurrent = true;
+    return memory.replay;
+  };
+
+  const propose = (from: FoldedStream) => {
+    const facts = aggregate.decide[command.name]!(stateOf<D>(from.snapshot), command.input);
+    const events = chained(
+      stream,
+      from,
+      facts.map(({ type, ...data }, index): NewEvent => {
+        return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
+      }),
+    );
+    const written = placeOfEvents(from, events);
+    const snapshot = written ? from.snapshot : facts.reduce((at, fact) => record(machine, at, fact), from.snapshot);
+    return { facts, events, written, snapshot };
+  };
+
+  /** On a memory that may be old only facts count: nothing to do and a refusal are judged again after a look. */
+  const proposeFromMemory = (from: FoldedStream) => {
+    try {
+      const proposal = propose(from);
+      return proposal.facts.length > 0 ? proposal : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+
+  let replay = memory.replay && !memory.goesOn ? memory.replay : await look();
+  for (let attempt = 1; ; attempt++) {
+    let proposal = isCurrent ? propose(replay) : proposeFromMemory(replay);
+    if (!proposal) {
+      replay = await look();
+      proposal = propose(replay);
+    }
+    const { facts, events, written, snapshot } = proposal;
+    if (facts.length === 0 || written) return resultOf(replay, facts, written?.position ?? null);
+    try {
+      const appended = await store.append(stream, events, replay.revision ?? 'no_stream', { budget });
+      const first = appended.revision - events.length + 1;
+      const places = events.map(({ id }, index) => ({ id, revision: first + index, position: appended.position }));
+      const now = advance(replay, snapshot, places, events.at(-1) ?? replay.last);
+      memory.goesOn = command.isShared;
+      memory.replay = command.isShared ? replay : now;
+      publish('command.recorded', {
+        requestId: command.requestId,
+        stream,
+        revision: appended.revision,
+        facts: facts.map(({ type }) => type),
+      });
+      return resultOf(now, facts, appended.position);
+    } catch (error) {
+      if (!(error instanceof WrongRevision)) {
+        // Without an answer the events are on the stream or not: the next command has to read it from the start.
+        memory.replay = undefined;
+        throw error;
+      }
+      // A stream that ends before what is remembered of it is another one: an older copy of the log is in its place.
+      if ((error.actual ?? -1) < (replay.revision ?? -1)) memory.replay = undefined;
+      replay = await look();
+      const landed = placeOfEvents(replay, events);
+      if (landed) return resultOf(replay, facts, landed.position);
+      if (attempt === attempts) throw error;
+    }
+  }
+};
+
+const resultOf = <D, F extends Fact>(
+  replay: FoldedStream,
+  facts: readonly F[],
+  position: bigint | null,
+): CommandResult<D, F> => ({
+  state: stateOf<D>(replay.snapshot),
+  facts,
+  revision: replay.revision,
+  position,
+  head: replay.position,
+});

@@ -1,0 +1,190 @@
+import type { LogPage } from '../store/log-page.ts';
+import { type Recorded, StoreDamaged, type SubscribeOptions, type Subscription } from '../store/store.ts';
+
+/** The subscription that feeds all. */
+export interface Source {
+  /** The batch that came last; whoever joins gets what he lacks of it. */
+  last: readonly Recorded[];
+  /** Everything up to here, which is before the last batch, has been handed on. */
+  before: bigint | null;
+  /** Position of the newest event up to there that came from it and is not the store's own: a read finds it. */
+  readable: bigint | null;
+  /** The store has said that there is nothing more for now. */
+  isCaughtUp: boolean;
+  opened: Subscription | undefined;
+}
+
+/** A page of the log, and how far those had come who were fed when it was asked for. */
+export interface Reading extends Pick<Source, 'before' | 'readable'> {
+  readonly page: Promise<LogPage>;
+}
+
+/** A store of several nodes may read from one that is behind the one that feeds us: it is asked so often before that is believed. */
+const mostShortReads = 10;
+
+interface Surroundings {
+  readonly source: () => Source | undefined;
+  readonly read: (after: bigint | null, source: Source) => Reading;
+  readonly mostWaiting: number;
+  readonly retryMs: number;
+  readonly moved: () => void;
+  readonly ended: () => void;
+}
+
+/** What one follower is fed. */
+export class Feed {
+  readonly #options: SubscribeOptions;
+  readonly #around: Surroundings;
+  readonly #run: Promise<void>;
+  /** Everything up to here has been delivered, or was the store's own. */
+  #position: bigint | null;
+  #waiting: (readonly Recorded[])[] = [];
+  #count = 0;
+  #hasJoined = false;
+  #isBusy = false;
+  #isCaughtUp = false;
+  #failure: Error | undefined;
+  #hasEnded = false;
+  #wake = (): void => {};
+
+  constructor(options: SubscribeOptions, around: Surroundings) {
+    this.#options = options;
+    this.#around = around;
+    this.#position = options.after;
+    // From a later turn, never from within subscribe().
+    this.#run = Promise.resolve()
+      .then(() => this.#feed())
+      .catch((error: Error) => {
+        this.end();
+        options.failed(error);
+      });
+  }
+
+  get isIdle(): boolean {
+    return this.#hasJoined && !this.#isBusy && this.#waiting.length === 0;
+  }
+
+  push(batch: readonly Recorded[]): void {
+    if (!this.#hasJoined) return;
+    this.#waiting.push(batch);
+    this.#count += batch.length;
+    if (this.#waiting.length > 1 && this.#count > this.#around.mostWaiting) this.#fallBehind();
+    this.#wake();
+  }
+
+  caughtUp(): void {
+    if (!this.#hasJoined) return;
+    this.#isCaughtUp = true;
+    this.#wake();
+  }
+
+  fail(error: Error): void {
+    this.#failure = error;
+    this.#wake();
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    this.#around.ended();
+    this.#wake();
+    this.#around.moved();
+  }
+
+  async close(): Promise<void> {
+    this.end();
+    await this.#run;
+  }
+
+  #fallBehind(): void {
+    this.#hasJoined = false;
+    this.#waiting = [];
+    this.#count = 0;
+  }
+
+  async #feed(): Promise<void> {
+    while (!this.#hasEnded) {
+      const batch = this.#waiting.shift();
+      if (batch) {
+        this.#count -= batch.length;
+        await this.#deliver(batch);
+      } else if (this.#failure) {
+        throw this.#failure;
+      } else if (!this.#hasJoined) {
+        await this.#meet();
+      } else if (this.#isCaughtUp) {
+        this.#isCaughtUp = false;
+        this.#options.caughtUp?.();
+      } else {
+        this.#around.moved();
+        await this.#woken();
+      }
+    }
+  }
+
+  async #deliver(batch: readonly Recorded[]): Promise<void> {
+    const [first] = batch;
+    if (!first) return;
+    // As it is where it can be: what is worked out of one batch serves all whom it is handed to.
+    const fresh = this.#isBefore(first.position) ? batch : batch.filter(({ position }) => this.#isBefore(position));
+    if (fresh.length === 0) return;
+    this.#isBusy = true;
+    try {
+      await this.#options.deliver(fresh);
+    } finally {
+      this.#isBusy = false;
+    }
+    this.#position = fresh.at(-1)!.position;
+  }
+
+  /** Reads on from where it is until it has all that came before the last batch of the others, and then joins them. */
+  async #meet(): Promise<void> {
+    for (let shortReads = 0; !this.#hasEnded && !this.#failure; ) {
+      const source = this.#around.source();
+      if (!source) return;
+      if (!this.#isBefore(source.before)) return this.#join(source);
+      const { before, readable, page } = this.#around.read(this.#position, source);
+      const read = await this.#unlessAway(page);
+      if (!read || this.#hasEnded) continue;
+      await this.#deliver(read.events);
+      if (!read.isLast || !this.#isBefore(before)) continue;
+      // All that had come before the read is in it, unless the node that answers is itself behind, or somebody removed it.
+      if (this.#isBefore(readable) && ++shortReads < mostShortReads) await this.#pause();
+      else this.#position = before;
+    }
+  }
+
+  #isBefore(position: bigint | null): boolean {
+    return position !== null && (this.#position === null || this.#position < position);
+  }
+
+  #join(source: Source): void {
+    this.#hasJoined = true;
+    this.#isCaughtUp = source.isCaughtUp;
+    if (source.last.length > 0) this.#waiting.push(source.last);
+    this.#count += source.last.length;
+  }
+
+  /** Undefined where the store was away for the moment. */
+  async #unlessAway(page: Promise<LogPage>): Promise<LogPage | undefined> {
+    try {
+      return await page;
+    } catch (error) {
+      if (error instanceof StoreDamaged) throw error;
+      await this.#pause();
+      return undefined;
+    }
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#hasEnded || this.#failure) return;
+    const timer = setTimeout(() => this.#wake(), this.#around.retryMs);
+    await this.#woken();
+    clearTimeout(timer);
+  }
+
+  #woken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}

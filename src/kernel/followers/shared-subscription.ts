@@ -1,0 +1,123 @@
+import { readPage } from '../store/log-page.ts';
+import type { EventStore, Recorded } from '../store/store.ts';
+import { Feed, type Reading, type Source } from './feed.ts';
+
+/**
+ * One subscription to the log for any number of followers. To each of them it is as one of its own: every event of others
+ * than the store after its place, in order, once. The store's own events come too, once it has met the others.
+ */
+export interface SharedSubscription extends Pick<EventStore, 'subscribe'> {
+  /** Another log is in the place of the one that was followed: nobody is fed until he has subscribed again. */
+  leave(): Promise<void>;
+}
+
+export interface SharedOptions {
+  /** Events that may wait for one follower; beyond that it is behind, and reads for itself. */
+  readonly mostWaiting?: number;
+  /** Wait before a read that failed is tried again, in milliseconds. */
+  readonly retryMs?: number;
+  /** Told of each batch before anybody else is. */
+  readonly passed?: (batch: readonly Recorded[]) => void;
+  /** Told as each subscription is. */
+  readonly doubted?: () => void;
+}
+
+/** Pages that were full: what they hold never changes, and several followers that begin again want the same. */
+const mostPages = 8;
+
+export const shareSubscription = (
+  store: Pick<EventStore, 'subscribe' | 'readAll'>,
+  { mostWaiting = 4_096, retryMs = 200, passed, doubted }: SharedOptions = {},
+): SharedSubscription => {
+  const feeds = new Set<Feed>();
+  let source: Source | undefined;
+  /** Called whenever a follower has become idle, has joined or has gone. */
+  let moved = (): void => {};
+  const pages = new Map<bigint | null, Reading>();
+
+  const read = (after: bigint | null, from: Source): Reading => {
+    const known = pages.get(after);
+    if (known) return known;
+    const reading = { before: from.before, readable: from.readable, page: readPage(store, after) };
+    pages.set(after, reading);
+    for (const oldest of pages.keys()) {
+      if (pages.size <= mostPages) break;
+      pages.delete(oldest);
+    }
+    const forget = (): void => {
+      if (pages.get(after) === reading) pages.delete(after);
+    };
+    reading.page.then(({ isLast }) => isLast && forget(), forget);
+    return reading;
+  };
+
+  /** The log goes on at the pace of the fastest of those that it feeds; the others fall behind, and read for themselves. */
+  const pace = async (of: Source): Promise<void> => {
+    while (source === of && feeds.size > 0 && ![...feeds].some((feed) => feed.isIdle)) {
+      await new Promise<void>((resolve) => {
+        moved = resolve;
+      });
+    }
+  };
+
+  const begin = (after: bigint | null): Source => {
+    const begun: Source = { last: [], before: after, readable: null, isCaughtUp: false, opened: undefined };
+    begun.opened = store.subscribe({
+      after,
+      async deliver(batch) {
+        if (source !== begun) return;
+        begun.before = begun.last.at(-1)?.position ?? begun.before;
+        begun.readable = begun.last.findLast(({ type }) => !type.startsWith('$'))?.position ?? begun.readable;
+        begun.last = batch;
+        passed?.(batch);
+        for (const feed of feeds) feed.push(batch);
+        await pace(begun);
+      },
+      caughtUp() {
+        begun.isCaughtUp = true;
+        for (const feed of feeds) feed.caughtUp();
+      },
+      doubted: () => source === begun && doubted?.(),
+      failed(error) {
+        if (source !== begun) return;
+        source = undefined;
+        for (const feed of feeds) feed.fail(error);
+      },
+    });
+    return begun;
+  };
+
+  const closeSource = async (): Promise<void> => {
+    const closing = source?.opened;
+    source = undefined;
+    moved();
+    await closing?.close();
+  };
+
+  return {
+    subscribe(options) {
+      source ??= begin(options.after);
+      const feed = new Feed(options, {
+        source: () => source,
+        read,
+        mostWaiting,
+        retryMs,
+        moved: () => moved(),
+        ended: () => feeds.delete(feed),
+      });
+      feeds.add(feed);
+      return {
+        async close() {
+          await feed.close();
+          if (feeds.size === 0) await closeSource();
+        },
+      };
+    },
+    async leave() {
+      const left = [...feeds];
+      for (const feed of left) feed.end();
+      pages.clear();
+      await closeSource();
+    },
+  };
+};

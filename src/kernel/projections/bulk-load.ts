@@ -1,0 +1,72 @@
+import type { KeptCheckpoint } from '../followers/checkpoint.ts';
+import type { Changes, Table } from '../rows/rows.ts';
+
+type Gathered = Map<string, Map<string, object | null>>;
+type Write = (changes: Changes, marks: ReadonlyMap<string, KeptCheckpoint>) => Promise<boolean>;
+type Marks = Map<string, KeptCheckpoint>;
+
+/** Rows of one transaction. With more the file is written less often, and the collector has more to carry. */
+const usualRows = 10_000;
+
+/**
+ * What many batches change while nobody but their projections reads it. It goes into the file together with the checkpoints
+ * that it leads to, and while it does the next batches are gathered.
+ */
+export class GatheredRows {
+  readonly #write: Write;
+  readonly #mostRows: number;
+  #news: Gathered = new Map();
+  #marks: Marks = new Map();
+  #leaving: Gathered = new Map();
+  #isLeft: Promise<boolean> = Promise.resolve(true);
+
+  /**
+   * @param write resolves once both can be read, with whether they are written
+   * @param mostRows of one transaction
+   */
+  constructor(write: Write, mostRows = usualRows) {
+    this.#write = write;
+    this.#mostRows = mostRows;
+  }
+
+  /** @returns null for one that is gone, undefined where the file has it as it is */
+  get({ name }: Table<unknown>, key: string): object | null | undefined {
+    const row = this.#news.get(name)?.get(key);
+    return row === undefined ? this.#leaving.get(name)?.get(key) : row;
+  }
+
+  /** @returns false once something could not be written, since whoever writes was told to end */
+  async add(changes: Changes, marks: ReadonlyMap<string, KeptCheckpoint>): Promise<boolean> {
+    for (const [table, changed] of changes) {
+      const known = this.#news.get(table);
+      if (known === undefined) this.#news.set(table, new Map(changed));
+      else for (const [key, row] of changed) known.set(key, row);
+    }
+    for (const [writer, mark] of marks) this.#marks.set(writer, mark);
+    let count = 0;
+    for (const { size } of this.#news.values()) count += size;
+    return count < this.#mostRows || this.#leave();
+  }
+
+  /** Resolves once all is in the file. */
+  async end(): Promise<boolean> {
+    return (await this.#leave()) && this.#isLeft;
+  }
+
+  /** Begins to write the news once what left before is in the file. @returns whether that is */
+  async #leave(): Promise<boolean> {
+    if (!(await this.#isLeft)) return false;
+    const [changes, marks] = [this.#news, this.#marks];
+    if (changes.size === 0 && marks.size === 0) return true;
+    this.#leaving = changes;
+    this.#news = new Map();
+    this.#marks = new Map();
+    this.#isLeft = this.#write(changes, marks).then((isWritten) => {
+      if (isWritten) this.#leaving = new Map();
+      return isWritten;
+    });
+    // It is told to whoever writes next.
+    this.#isLeft.catch(() => {});
+    return true;
+  }
+}

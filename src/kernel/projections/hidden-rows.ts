@@ -1,0 +1,64 @@
+import type { Table } from '../rows/rows.ts';
+import type { Follower } from './row-followers.ts';
+
+interface Waiter {
+  readonly followers: readonly Follower[];
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+/** The tables that nobody may read now, since their rows are being made again. */
+export class HiddenRows {
+  readonly #keeper: (table: Table<unknown>) => Follower;
+  readonly #absent: (projection: string) => Error;
+  readonly #followers = new Set<Follower>();
+  readonly #tables = new Set<string>();
+  readonly #waiters = new Set<Waiter>();
+
+  /** @param absent what a read of them throws */
+  constructor(keeper: (table: Table<unknown>) => Follower, absent: (projection: string) => Error) {
+    this.#keeper = keeper;
+    this.#absent = absent;
+  }
+
+  /** Of the projections. */
+  get names(): string[] {
+    return [...this.#followers].map(({ projection }) => projection.name);
+  }
+
+  hide(follower: Follower): void {
+    this.#followers.add(follower);
+    for (const { name } of follower.projection.tables) this.#tables.add(name);
+  }
+
+  show(follower: Follower): void {
+    this.#followers.delete(follower);
+    for (const { name } of follower.projection.tables) this.#tables.delete(name);
+    this.look();
+  }
+
+  /** @throws the error for whoever reads what is hidden */
+  check(table: Table<unknown>): void {
+    if (this.#tables.has(table.name)) throw this.#absent(this.#keeper(table).projection.name);
+  }
+
+  /** Resolves once none of these is hidden; rejects when one of them stays so. */
+  whole(tables: readonly Table<object>[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiters.add({ followers: [...new Set(tables.map(this.#keeper))], resolve, reject });
+      this.look();
+    });
+  }
+
+  /** To be called when a follower has stopped. */
+  look(): void {
+    for (const waiter of this.#waiters) {
+      const hidden = waiter.followers.filter((follower) => this.#followers.has(follower));
+      const stopped = hidden.find((follower) => follower.stopped)?.stopped;
+      if (hidden.length > 0 && !stopped) continue;
+      this.#waiters.delete(waiter);
+      if (stopped) waiter.reject(stopped.error);
+      else waiter.resolve();
+    }
+  }
+}

@@ -1,11 +1,11 @@
-import { type AdminKey, type AdminKeyFact, adminKey } from '../src/domain/key/admin-key.ts';
-import type { OrganizationFact } from '../src/domain/organization/organization.ts';
+import { type AdminKey, type AdminKeyEvent, adminKey } from '../src/domain/key/admin-key.ts';
+import type { OrganizationEvent } from '../src/domain/organization/organization.ts';
 import type { State } from '../src/kernel/aggregate/aggregate.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import type { Recorded } from '../src/kernel/store/store.ts';
-import { factOf, idOf } from './recorded.ts';
+import { eventOf, idOf } from './recorded.ts';
 
 export interface AdminKeyRow extends State<AdminKey> {
   readonly id: string;
@@ -32,31 +32,31 @@ export const adminKeys: Projection = {
   version: 4,
   categories: ['adminKey', 'organization'],
   tables: [adminKeyRows, liveAdminKeyRows, adminKeyOwners, admittedAdminKeys],
-  apply(event, rows) {
-    if (event.stream.startsWith('organization-')) return noteIssuedKey(event, rows);
-    const id = idOf(event);
-    const fact = factOf<AdminKeyFact>(event);
+  apply(recorded, rows) {
+    if (recorded.stream.startsWith('organization-')) return noteIssuedKey(recorded, rows);
+    const id = idOf(recorded);
+    const event = eventOf<AdminKeyEvent>(recorded);
     const organizationId =
-      fact.type === 'admin_key.created' ? fact.organization_id : (rows.get(adminKeyOwners, id)?.organizationId ?? '');
+      event.type === 'admin_key.created' ? event.organization_id : (rows.get(adminKeyOwners, id)?.organizationId ?? '');
     const key = `${organizationId}:${id}`;
-    const row = { id, ...chart.step(rows.get(adminKeyRows, key) ?? chart.initial, fact) };
+    const row = { id, ...chart.step(rows.get(adminKeyRows, key) ?? chart.initial, event) };
     rows.put(adminKeyRows, key, row);
     if (row.status === 'active') rows.put(liveAdminKeyRows, key, row);
     else rows.remove(liveAdminKeyRows, key);
-    if (fact.type === 'admin_key.created') {
+    if (event.type === 'admin_key.created') {
       rows.put(adminKeyOwners, id, { organizationId });
       rows.remove(admittedAdminKeys, key);
     }
   },
 };
 
-const noteIssuedKey = (event: Recorded, rows: Rows): void => {
-  const fact = factOf<OrganizationFact>(event);
-  const organizationId = idOf(event);
-  if (fact.type === 'organization.admin_key_issued' && !rows.get(adminKeyOwners, fact.key_id)) {
-    const row = { organizationId, keyId: fact.key_id, at: event.metadata.at };
-    rows.put(admittedAdminKeys, `${organizationId}:${fact.key_id}`, row);
-  } else if (fact.type === 'organization.admin_key_ended') {
-    rows.remove(admittedAdminKeys, `${organizationId}:${fact.key_id}`);
+const noteIssuedKey = (recorded: Recorded, rows: Rows): void => {
+  const event = eventOf<OrganizationEvent>(recorded);
+  const organizationId = idOf(recorded);
+  if (event.type === 'organization.admin_key_issued' && !rows.get(adminKeyOwners, event.key_id)) {
+    const row = { organizationId, keyId: event.key_id, at: recorded.metadata.at };
+    rows.put(admittedAdminKeys, `${organizationId}:${event.key_id}`, row);
+  } else if (event.type === 'organization.admin_key_ended') {
+    rows.remove(admittedAdminKeys, `${organizationId}:${event.key_id}`);
   }
 };

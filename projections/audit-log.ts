@@ -6,7 +6,7 @@ import { idOfEvent, timeOfId } from '../src/ids.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows/rows.ts';
 import type { Actor, Recorded } from '../src/kernel/store/store.ts';
-import { factOf, idOf } from './recorded.ts';
+import { eventOf, idOf } from './recorded.ts';
 import { addTo, emptyDigest, type ValueDigest } from './value-digest.ts';
 
 /** One entry of an organization's audit log. */
@@ -89,7 +89,7 @@ export const auditLog: Projection = {
     if (!isRecord(event.type, event.data)) return;
     const id = idOf(event);
     const category = event.stream.slice(0, event.stream.indexOf('-'));
-    const { entry, subject } = describe(category, id, factOf(event), rows.get(auditSubjects, id));
+    const { entry, subject } = describe(category, id, eventOf(event), rows.get(auditSubjects, id));
     if (subject) rows.put(auditSubjects, id, subject);
     if (!entry) return;
     const { type, organizationId, projectId = null, resourceId, data, changesRequested } = entry;

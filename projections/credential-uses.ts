@@ -2,7 +2,7 @@ import type { CredentialsUsed } from '../src/domain/key/access-events.ts';
 import { isRecord } from '../src/domain/records.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows/rows.ts';
-import { factOf } from './recorded.ts';
+import { eventOf } from './recorded.ts';
 
 /** Key: credential. When it was last used. */
 const credentialUseRows = table<{ readonly seconds: number }>('credential-uses');
@@ -18,7 +18,7 @@ export const credentialUses: Projection = {
   tables: [credentialUseRows],
   apply(event, rows) {
     if (!isRecord(event.type, event.data)) return;
-    const { used } = factOf<CredentialsUsed>(event);
+    const { used } = eventOf<CredentialsUsed>(event);
     for (const [id, seconds] of Object.entries(used)) {
       // Several gateways record their own batches, in any order.
       if (seconds > (rows.get(credentialUseRows, id)?.seconds ?? 0)) rows.put(credentialUseRows, id, { seconds });

@@ -1,12 +1,12 @@
-import { type AdminKeyFact, adminKey } from '../src/domain/key/admin-key.ts';
-import { type ProjectKeyFact, projectKey } from '../src/domain/key/project-key.ts';
-import { type OAuthClientFact, oauthClient } from '../src/domain/oauth/oauth-client.ts';
-import { type OAuthTokenFact, oauthToken } from '../src/domain/oauth/oauth-token.ts';
+import { type AdminKeyEvent, adminKey } from '../src/domain/key/admin-key.ts';
+import { type ProjectKeyEvent, projectKey } from '../src/domain/key/project-key.ts';
+import { type OAuthClientEvent, oauthClient } from '../src/domain/oauth/oauth-client.ts';
+import { type OAuthTokenEvent, oauthToken } from '../src/domain/oauth/oauth-token.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import { endOfQueue, enqueue, queuedTokens } from './oauth-token-queue.ts';
-import { factOf, idOf, nextStatus } from './recorded.ts';
+import { eventOf, idOf, nextStatus } from './recorded.ts';
 
 /** A credential as the events of its own stream leave it; whether it works depends on what it belongs to as well. */
 export interface CredentialRow {
@@ -31,8 +31,8 @@ export const credentialRows = table<CredentialRow>('credentials');
 /** Key: the credential's id. */
 export const credentialDigests = table<{ readonly digest: string }>('credential-digests');
 
-type CredentialFact = ProjectKeyFact | AdminKeyFact | OAuthClientFact | OAuthTokenFact;
-type Creation = Extract<CredentialFact, { readonly digest: string }>;
+type CredentialEvent = ProjectKeyEvent | AdminKeyEvent | OAuthClientEvent | OAuthTokenEvent;
+type Creation = Extract<CredentialEvent, { readonly digest: string }>;
 
 const kinds = {
   projectKey: 'project_key',
@@ -52,18 +52,18 @@ export const credentials: Projection = {
   version: 3,
   categories: Object.keys(kinds),
   tables: [credentialRows, credentialDigests, queuedTokens, endOfQueue],
-  apply(event, rows) {
-    const id = idOf(event);
-    const kind = kinds[event.stream.slice(0, event.stream.indexOf('-')) as keyof typeof kinds];
-    const fact = factOf<CredentialFact>(event);
-    const isCreation = 'digest' in fact;
-    const digest = isCreation ? fact.digest : rows.get(credentialDigests, id)?.digest;
+  apply(recorded, rows) {
+    const id = idOf(recorded);
+    const kind = kinds[recorded.stream.slice(0, recorded.stream.indexOf('-')) as keyof typeof kinds];
+    const event = eventOf<CredentialEvent>(recorded);
+    const isCreation = 'digest' in event;
+    const digest = isCreation ? event.digest : rows.get(credentialDigests, id)?.digest;
     // The stream of a token has an end: what came first on it may be gone while what came last is still delivered.
     if (digest === undefined && kind === 'oauth_token') return;
-    rows.put(credentialRows, digest ?? '', next(rows, kind, id, digest ?? '', fact));
-    if (isCreation) rows.put(credentialDigests, id, { digest: fact.digest });
-    if (fact.type !== 'oauth_token.issued') return;
-    for (const over of enqueue(rows, { id, digest: fact.digest, issuedAt: fact.issued_at })) {
+    rows.put(credentialRows, digest ?? '', next(rows, kind, id, digest ?? '', event));
+    if (isCreation) rows.put(credentialDigests, id, { digest: event.digest });
+    if (event.type !== 'oauth_token.issued') return;
+    for (const over of enqueue(rows, { id, digest: event.digest, issuedAt: event.issued_at })) {
       rows.remove(credentialRows, over.digest);
       rows.remove(credentialDigests, over.id);
     }
@@ -75,26 +75,26 @@ const next = (
   kind: CredentialRow['kind'],
   id: string,
   digest: string,
-  fact: CredentialFact,
+  event: CredentialEvent,
 ): CredentialRow => {
   const before = rows.get(credentialRows, digest);
-  const status = nextStatus(charts[kind], id, before?.status ?? 'absent', fact);
-  if ('digest' in fact) {
-    return { kind, id, organizationId: fact.organization_id, status, ...windows(fact), ...own(fact) };
+  const status = nextStatus(charts[kind], id, before?.status ?? 'absent', event);
+  if ('digest' in event) {
+    return { kind, id, organizationId: event.organization_id, status, ...windows(event), ...own(event) };
   }
-  if (!before) throw new Error(`${fact.type} of a credential that has no row: ${id}`);
-  return { ...before, status, ...changed(fact) };
+  if (!before) throw new Error(`${event.type} of a credential that has no row: ${id}`);
+  return { ...before, status, ...changed(event) };
 };
 
-/** What a fact changes beside the state. A fact that is not listed does not compile. */
+/** What an event changes beside the state. An event that is not listed does not compile. */
 const changed = (
-  fact: Exclude<CredentialFact, Creation>,
+  event: Exclude<CredentialEvent, Creation>,
 ): Partial<Pick<CredentialRow, 'name' | 'permissions' | 'expiresAt' | 'sharesWindows'>> => {
-  switch (fact.type) {
+  switch (event.type) {
     case 'project_key.updated':
-      return { name: fact.name, permissions: fact.permissions, expiresAt: fact.expires_at };
+      return { name: event.name, permissions: event.permissions, expiresAt: event.expires_at };
     case 'project_key.rotated':
-      return { expiresAt: fact.expires_at, sharesWindows: true };
+      return { expiresAt: event.expires_at, sharesWindows: true };
     case 'project_key.suspended':
     case 'project_key.reactivated':
     case 'project_key.revoked':
@@ -109,21 +109,26 @@ const changed = (
 };
 
 /** Only a project key has a line. */
-const windows = (fact: Creation): Pick<CredentialRow, 'windowsOf' | 'sharesWindows'> => {
-  const windowsOf = fact.type === 'project_key.created' ? (fact.windows_of ?? '') : '';
+const windows = (event: Creation): Pick<CredentialRow, 'windowsOf' | 'sharesWindows'> => {
+  const windowsOf = event.type === 'project_key.created' ? (event.windows_of ?? '') : '';
   return { windowsOf, sharesWindows: windowsOf !== '' };
 };
 
 /** What the kinds of credentials do not have in common. */
-const own = (fact: Creation): Pick<CredentialRow, 'name' | 'ownerId' | 'permissions' | 'expiresAt'> => {
-  switch (fact.type) {
+const own = (event: Creation): Pick<CredentialRow, 'name' | 'ownerId' | 'permissions' | 'expiresAt'> => {
+  switch (event.type) {
     case 'project_key.created':
-      return { name: fact.name, ownerId: fact.project_id, permissions: fact.permissions, expiresAt: fact.expires_at };
+      return {
+        name: event.name,
+        ownerId: event.project_id,
+        permissions: event.permissions,
+        expiresAt: event.expires_at,
+      };
     case 'admin_key.created':
-      return { name: fact.name, ownerId: '', permissions: fact.permissions, expiresAt: fact.expires_at };
+      return { name: event.name, ownerId: '', permissions: event.permissions, expiresAt: event.expires_at };
     case 'oauth_client.created':
-      return { name: fact.name, ownerId: '', permissions: fact.permissions, expiresAt: null };
+      return { name: event.name, ownerId: '', permissions: event.permissions, expiresAt: null };
     case 'oauth_token.issued':
-      return { name: '', ownerId: fact.client_id, permissions: fact.scope, expiresAt: fact.expires_at };
+      return { name: '', ownerId: event.client_id, permissions: event.scope, expiresAt: event.expires_at };
   }
 };

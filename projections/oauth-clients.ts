@@ -1,9 +1,9 @@
-import { type OAuthClient, type OAuthClientFact, oauthClient } from '../src/domain/oauth/oauth-client.ts';
+import { type OAuthClient, type OAuthClientEvent, oauthClient } from '../src/domain/oauth/oauth-client.ts';
 import type { State } from '../src/kernel/aggregate/aggregate.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
-import { factOf, idOf } from './recorded.ts';
+import { eventOf, idOf } from './recorded.ts';
 
 export interface OAuthClientRow extends State<OAuthClient> {
   readonly id: string;
@@ -21,7 +21,7 @@ export const oauthClients: Projection = {
   tables: [oauthClientRows],
   apply(event, rows) {
     const id = idOf(event);
-    const row = chart.step(rows.get(oauthClientRows, id) ?? chart.initial, factOf<OAuthClientFact>(event));
+    const row = chart.step(rows.get(oauthClientRows, id) ?? chart.initial, eventOf<OAuthClientEvent>(event));
     rows.put(oauthClientRows, id, { id, ...row });
   },
 };

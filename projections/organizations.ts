@@ -1,11 +1,11 @@
-import { type BillingFact, type BillingPlan, type Ledger, post, unpaid } from '../src/domain/organization/billing.ts';
-import { type OrganizationFact, organization } from '../src/domain/organization/organization.ts';
+import { type BillingEvent, type BillingPlan, type Ledger, post, unpaid } from '../src/domain/organization/billing.ts';
+import { type OrganizationEvent, organization } from '../src/domain/organization/organization.ts';
 import type { Tier } from '../src/domain/organization/tiers.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import { PersistentMap } from '../src/kernel/aggregate/persistent-map.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
-import { factOf, idOf, nextStatus } from './recorded.ts';
+import { eventOf, idOf, nextStatus } from './recorded.ts';
 
 /** Times in milliseconds. */
 export interface OrganizationRow {
@@ -26,8 +26,8 @@ export const organizationRows = table<OrganizationRow>('organizations');
 const chart = compile(organization);
 
 const none = PersistentMap.empty<string>();
-const isBilling = (fact: OrganizationFact): fact is BillingFact =>
-  fact.type.startsWith('billing.') || fact.type === 'organization.tier_changed';
+const isBilling = (event: OrganizationEvent): event is BillingEvent =>
+  event.type.startsWith('billing.') || event.type === 'organization.tier_changed';
 const amounts = ({ tier, lifetimePaid, credits, subscription }: Ledger) => ({
   tier,
   lifetimePaid,
@@ -40,16 +40,16 @@ export const organizations: Projection = {
   version: 2,
   categories: ['organization'],
   tables: [organizationRows],
-  apply(event, rows) {
-    const id = idOf(event);
+  apply(recorded, rows) {
+    const id = idOf(recorded);
     const before = rows.get(organizationRows, id);
-    const fact = factOf<OrganizationFact>(event);
-    const status = nextStatus(chart, id, before?.status ?? 'absent', fact);
-    if (fact.type === 'organization.created') {
-      rows.put(organizationRows, id, { id, name: fact.name, status, createdAt: fact.created_at, ...amounts(unpaid) });
+    const event = eventOf<OrganizationEvent>(recorded);
+    const status = nextStatus(chart, id, before?.status ?? 'absent', event);
+    if (event.type === 'organization.created') {
+      rows.put(organizationRows, id, { id, name: event.name, status, createdAt: event.created_at, ...amounts(unpaid) });
     } else if (before) {
-      const paid = isBilling(fact) ? amounts(post({ ...before, references: none }, fact)) : {};
-      if (status !== before.status || isBilling(fact)) rows.put(organizationRows, id, { ...before, ...paid, status });
+      const paid = isBilling(event) ? amounts(post({ ...before, references: none }, event)) : {};
+      if (status !== before.status || isBilling(event)) rows.put(organizationRows, id, { ...before, ...paid, status });
     }
   },
 };

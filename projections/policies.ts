@@ -1,12 +1,12 @@
-import type { OrganizationFact } from '../src/domain/organization/organization.ts';
+import type { OrganizationEvent } from '../src/domain/organization/organization.ts';
 import { policy } from '../src/domain/policy/policy.ts';
-import type { Policy, PolicyFact, PolicyVersion } from '../src/domain/policy/policy-events.ts';
+import type { Policy, PolicyEvent, PolicyVersion } from '../src/domain/policy/policy-events.ts';
 import type { State } from '../src/kernel/aggregate/aggregate.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import type { Recorded } from '../src/kernel/store/store.ts';
-import { factOf, idOf } from './recorded.ts';
+import { eventOf, idOf } from './recorded.ts';
 
 export interface PolicyRow extends State<Policy> {
   readonly id: string;
@@ -32,31 +32,31 @@ export const policies: Projection = {
   version: 2,
   categories: ['policy', 'organization'],
   tables: [policyRows, livePolicyRows, policyOwners, policyVersionRows, admittedPolicies],
-  apply(event, rows) {
-    if (event.stream.startsWith('organization-')) return noteIssuedPolicy(event, rows);
-    const id = idOf(event);
-    const fact = factOf<PolicyFact>(event);
+  apply(recorded, rows) {
+    if (recorded.stream.startsWith('organization-')) return noteIssuedPolicy(recorded, rows);
+    const id = idOf(recorded);
+    const event = eventOf<PolicyEvent>(recorded);
     const organizationId =
-      fact.type === 'policy.created' ? fact.organization_id : (rows.get(policyOwners, id)?.organizationId ?? '');
+      event.type === 'policy.created' ? event.organization_id : (rows.get(policyOwners, id)?.organizationId ?? '');
     const key = policyKeyOf(organizationId, id);
-    const row = { id, ...chart.step(rows.get(policyRows, key) ?? chart.initial, fact) };
+    const row = { id, ...chart.step(rows.get(policyRows, key) ?? chart.initial, event) };
     rows.put(policyRows, key, row);
     if (row.status === 'deleted') rows.remove(livePolicyRows, key);
     else rows.put(livePolicyRows, key, row);
-    if (fact.type === 'policy.created') {
+    if (event.type === 'policy.created') {
       rows.put(policyOwners, id, { organizationId });
       rows.remove(admittedPolicies, id);
     }
     const { current } = row.data;
-    if (fact.type === 'policy.published' && current) rows.put(policyVersionRows, `${id}:${current.id}`, current);
+    if (event.type === 'policy.published' && current) rows.put(policyVersionRows, `${id}:${current.id}`, current);
   },
 };
 
-const noteIssuedPolicy = (event: Recorded, rows: Rows): void => {
-  const fact = factOf<OrganizationFact>(event);
-  if (fact.type === 'organization.policy_issued' && !rows.get(policyOwners, fact.policy_id)) {
-    rows.put(admittedPolicies, fact.policy_id, { organizationId: idOf(event), at: event.metadata.at });
-  } else if (fact.type === 'organization.policy_ended') {
-    rows.remove(admittedPolicies, fact.policy_id);
+const noteIssuedPolicy = (recorded: Recorded, rows: Rows): void => {
+  const event = eventOf<OrganizationEvent>(recorded);
+  if (event.type === 'organization.policy_issued' && !rows.get(policyOwners, event.policy_id)) {
+    rows.put(admittedPolicies, event.policy_id, { organizationId: idOf(recorded), at: recorded.metadata.at });
+  } else if (event.type === 'organization.policy_ended') {
+    rows.remove(admittedPolicies, event.policy_id);
   }
 };

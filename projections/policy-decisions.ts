@@ -4,7 +4,7 @@ import { isRecord } from '../src/domain/records.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { passing } from '../src/kernel/rows/row-sweep.ts';
 import { table } from '../src/kernel/rows/rows.ts';
-import { factOf } from './recorded.ts';
+import { eventOf } from './recorded.ts';
 
 /** What one policy made of one request or answer; nothing of its content (contract C.1). */
 export interface PolicyDecisionRow {
@@ -34,7 +34,7 @@ export const policyDecisions: Projection = {
   passing: [passing(policyDecisionRows, (_, { createdAt }, now) => createdAt + decisionSeconds * 1000 <= now)],
   apply(event, rows) {
     if (!isRecord(event.type, event.data)) return;
-    for (const decision of factOf<PoliciesDecided>(event).decisions) {
+    for (const decision of eventOf<PoliciesDecided>(event).decisions) {
       const { id, policy_id: policyId, version, direction, verdict } = decision;
       rows.put(policyDecisionRows, `${policyId}:${id}`, {
         ...{ id, policyId, version, direction, verdict },

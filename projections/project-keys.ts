@@ -1,11 +1,11 @@
-import { isOpen, type ProjectKey, type ProjectKeyFact, projectKey } from '../src/domain/key/project-key.ts';
-import type { ProjectFact } from '../src/domain/project/project.ts';
+import { isOpen, type ProjectKey, type ProjectKeyEvent, projectKey } from '../src/domain/key/project-key.ts';
+import type { ProjectEvent } from '../src/domain/project/project.ts';
 import type { State } from '../src/kernel/aggregate/aggregate.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import type { Recorded } from '../src/kernel/store/store.ts';
-import { factOf, idOf } from './recorded.ts';
+import { eventOf, idOf } from './recorded.ts';
 
 export interface ProjectKeyRow extends State<ProjectKey> {
   readonly id: string;
@@ -31,18 +31,18 @@ export const projectKeys: Projection = {
   version: 4,
   categories: ['projectKey', 'project'],
   tables: [projectKeyRows, projectKeyOwners, admittedKeys, expiringKeys],
-  apply(event, rows) {
-    if (event.stream.startsWith('project-')) return noteIssuedKey(event, rows);
-    const id = idOf(event);
-    const fact = factOf<ProjectKeyFact>(event);
+  apply(recorded, rows) {
+    if (recorded.stream.startsWith('project-')) return noteIssuedKey(recorded, rows);
+    const id = idOf(recorded);
+    const event = eventOf<ProjectKeyEvent>(recorded);
     const projectId =
-      fact.type === 'project_key.created' ? fact.project_id : (rows.get(projectKeyOwners, id)?.projectId ?? '');
+      event.type === 'project_key.created' ? event.project_id : (rows.get(projectKeyOwners, id)?.projectId ?? '');
     const key = `${projectId}:${id}`;
     const before = rows.get(projectKeyRows, key) ?? chart.initial;
-    const row = chart.step(before, fact);
+    const row = chart.step(before, event);
     rows.put(projectKeyRows, key, { id, ...row });
     keepExpiry(rows, id, expiryOf(before), expiryOf(row));
-    if (fact.type === 'project_key.created') {
+    if (event.type === 'project_key.created') {
       rows.put(projectKeyOwners, id, { projectId });
       rows.remove(admittedKeys, id);
     }
@@ -58,11 +58,11 @@ const keepExpiry = (rows: Rows, keyId: string, before: number | null, now: numbe
   if (now !== null) rows.put(expiringKeys, expiryKeyOf(now, keyId), { keyId, expiresAt: now });
 };
 
-const noteIssuedKey = (event: Recorded, rows: Rows): void => {
-  const fact = factOf<ProjectFact>(event);
-  if (fact.type === 'project.key_issued' && !rows.get(projectKeyOwners, fact.key_id)) {
-    rows.put(admittedKeys, fact.key_id, { projectId: idOf(event), at: event.metadata.at });
-  } else if (fact.type === 'project.key_ended') {
-    rows.remove(admittedKeys, fact.key_id);
+const noteIssuedKey = (recorded: Recorded, rows: Rows): void => {
+  const event = eventOf<ProjectEvent>(recorded);
+  if (event.type === 'project.key_issued' && !rows.get(projectKeyOwners, event.key_id)) {
+    rows.put(admittedKeys, event.key_id, { projectId: idOf(recorded), at: recorded.metadata.at });
+  } else if (event.type === 'project.key_ended') {
+    rows.remove(admittedKeys, event.key_id);
   }
 };

@@ -1,8 +1,8 @@
-import { type ProjectFact, project } from '../src/domain/project/project.ts';
+import { type ProjectEvent, project } from '../src/domain/project/project.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
-import { factOf, idOf, nextStatus } from './recorded.ts';
+import { eventOf, idOf, nextStatus } from './recorded.ts';
 
 /** Times in milliseconds. */
 export interface ProjectRow {
@@ -32,15 +32,15 @@ export const projects: Projection = {
   version: 2,
   categories: ['project'],
   tables: [projectRows, activeProjectRows, projectOwners],
-  apply(event, rows) {
-    const id = idOf(event);
-    const fact = factOf<ProjectFact>(event);
+  apply(recorded, rows) {
+    const id = idOf(recorded);
+    const event = eventOf<ProjectEvent>(recorded);
     const owner = rows.get(projectOwners, id);
-    const status = nextStatus(chart, id, owner?.status ?? 'absent', fact) as ProjectRow['status'];
-    if (fact.type === 'project.key_issued' || fact.type === 'project.key_ended') return;
-    const organizationId = fact.type === 'project.created' ? fact.organization_id : (owner?.organizationId ?? '');
+    const status = nextStatus(chart, id, owner?.status ?? 'absent', event) as ProjectRow['status'];
+    if (event.type === 'project.key_issued' || event.type === 'project.key_ended') return;
+    const organizationId = event.type === 'project.created' ? event.organization_id : (owner?.organizationId ?? '');
     const key = projectKeyOf(organizationId, id);
-    const row = next(rows.get(projectRows, key), id, status, fact);
+    const row = next(rows.get(projectRows, key), id, status, event);
     rows.put(projectOwners, id, { organizationId, status });
     rows.put(projectRows, key, row);
     if (status === 'active') rows.put(activeProjectRows, key, row);
@@ -52,19 +52,19 @@ const next = (
   before: ProjectRow | undefined,
   id: string,
   status: ProjectRow['status'],
-  fact: Exclude<ProjectFact, { type: 'project.key_issued' | 'project.key_ended' }>,
+  event: Exclude<ProjectEvent, { type: 'project.key_issued' | 'project.key_ended' }>,
 ): ProjectRow => {
-  if (fact.type === 'project.created') {
-    const { organization_id: organizationId, name, created_at: createdAt } = fact;
+  if (event.type === 'project.created') {
+    const { organization_id: organizationId, name, created_at: createdAt } = event;
     return { id, organizationId, name, status, createdAt, archivedAt: null, allowedModels: null };
   }
-  if (!before) throw new Error(`${fact.type} of a project that has no row: ${id}`);
-  switch (fact.type) {
+  if (!before) throw new Error(`${event.type} of a project that has no row: ${id}`);
+  switch (event.type) {
     case 'project.updated':
-      return { ...before, name: fact.name };
+      return { ...before, name: event.name };
     case 'project.models_allowed':
-      return { ...before, allowedModels: fact.models };
+      return { ...before, allowedModels: event.models };
     case 'project.archived':
-      return { ...before, status, archivedAt: fact.archived_at };
+      return { ...before, status, archivedAt: event.archived_at };
   }
 };

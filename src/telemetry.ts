@@ -5,12 +5,12 @@
 export interface Signals {
   /** A request was answered with an unexpected failure. */
   'request.failed': { readonly requestId: string; readonly error: unknown };
-  /** A command appended facts. */
+  /** A command appended events. */
   'command.recorded': {
     readonly requestId: string | undefined;
     readonly stream: string;
     readonly revision: number;
-    readonly facts: readonly string[];
+    readonly events: readonly string[];
   };
   /** Somebody else's stream in a place that looks like one of ours; said once for each. */
   'stream.passed_over': { readonly stream: string; readonly type: string };

@@ -50,7 +50,7 @@ const standstill = /[\w-]+ stands still at [^";]+/;
 /**
  * The gateway learns of keys from the log: it is ready when it knows the last one.
  *
- * @throws Error where it never will, as a former build that does not know today's facts
+ * @throws Error where it never will, as a former build that does not know today's events
  */
 const until = async (stage: Stage, weir: Weir, line: string): Promise<void> => {
   const { host, port } = weir.address;

@@ -10,7 +10,7 @@ import { maxLiveKeys, project } from '../../src/domain/project/project.ts';
 import type { Archive } from '../../src/eventstoredb/archive.ts';
 import type { RawEvent } from '../../src/eventstoredb/client/raw-event.ts';
 import { newId, newToken } from '../../src/ids.ts';
-import type { Aggregate, Decisions, Fact, State } from '../../src/kernel/aggregate/aggregate.ts';
+import type { Aggregate, Decisions, DomainEvent, State } from '../../src/kernel/aggregate/aggregate.ts';
 import { chained, noStream } from '../../src/kernel/aggregate/chained.ts';
 import { compile } from '../../src/kernel/aggregate/chart.ts';
 import type { CommandInput } from '../../src/kernel/commands/actor.ts';
@@ -56,8 +56,8 @@ export const spread = (keys: number, projects: number): number[] =>
 export const mostKeys = (projects: number): number => projects * maxLiveKeys;
 
 /** A stream that is begun: what the law makes of one command after another, to be written in one append. */
-class SeedStream<D extends object, F extends Fact, C extends Decisions<D, F>> {
-  readonly facts: F[] = [];
+class SeedStream<D extends object, F extends DomainEvent, C extends Decisions<D, F>> {
+  readonly events: F[] = [];
   #state: State<D>;
   readonly #aggregate: Aggregate<D, F, C>;
   readonly #chart: ReturnType<typeof compile<D, F>>;
@@ -74,46 +74,51 @@ class SeedStream<D extends object, F extends Fact, C extends Decisions<D, F>> {
   }
 
   dispatch<K extends keyof C & string>(command: K, input: CommandInput<C, K>): this {
-    for (const fact of this.decide(command, input)) {
-      this.#state = this.#chart.step(this.#state, fact);
-      this.facts.push(fact);
+    for (const event of this.decide(command, input)) {
+      this.#state = this.#chart.step(this.#state, event);
+      this.events.push(event);
     }
     return this;
   }
 }
 
 /**
- * An organization full of keys, made of the facts that its administrators' commands would have led to. The store is told
+ * An organization full of keys, made of the events that its administrators' commands would have led to. The store is told
  * nothing that the law did not decide; only the order of a million commands is chosen so that their appends overlap.
  */
 export const seed = async (plan: SeedPlan, tools: SeedTools) => {
   const { archive, secrets, clock, actor, begins, made, stop } = tools;
   const runId = randomUUID();
 
-  const write = async (category: string, id: string, version: number, facts: readonly Fact[]): Promise<void> => {
+  const write = async (
+    category: string,
+    id: string,
+    version: number,
+    events: readonly DomainEvent[],
+  ): Promise<void> => {
     const stream = `${category}-${id}`;
     const at = clock.wall();
     const metadata = { at, actor, $correlationId: runId, $causationId: runId, v: version };
-    const begun = facts.map(({ type, ...data }) => ({ id: randomUUID(), type, data, metadata }));
-    const events = chained(stream, noStream, begun).map(
-      (event): RawEvent => ({
-        ...event,
-        revision: BigInt(event.revision),
+    const begun = events.map(({ type, ...data }) => ({ id: randomUUID(), type, data, metadata }));
+    const records = chained(stream, noStream, begun).map(
+      (recorded): RawEvent => ({
+        ...recorded,
+        revision: BigInt(recorded.revision),
         position: 0n,
         created: 0,
         isJson: true,
-        data: Buffer.from(JSON.stringify(event.data)),
-        metadata: Buffer.from(JSON.stringify(event.metadata)),
+        data: Buffer.from(JSON.stringify(recorded.data)),
+        metadata: Buffer.from(JSON.stringify(recorded.metadata)),
       }),
     );
-    const answer = await archive.append({ stream, expected: -1n, events });
+    const answer = await archive.append({ stream, expected: -1n, events: records });
     if (answer.is !== 'written') throw new Error(`The store did not take ${stream}: ${answer.is}.`);
   };
-  const writeSeedStream = <D extends object, F extends Fact, C extends Decisions<D, F>>(
+  const writeSeedStream = <D extends object, F extends DomainEvent, C extends Decisions<D, F>>(
     aggregate: Aggregate<D, F, C>,
     id: string,
     seedStream: SeedStream<D, F, C>,
-  ): Promise<void> => write(aggregate.category, id, aggregate.version, seedStream.facts);
+  ): Promise<void> => write(aggregate.category, id, aggregate.version, seedStream.events);
 
   const organizationId = newId('org', clock);
   await begins(organizationId);
@@ -134,7 +139,7 @@ export const seed = async (plan: SeedPlan, tools: SeedTools) => {
     const input = { organizationId, name: `Project ${number + 1}`, at: clock.wall() };
     const created = new SeedStream(project).dispatch('create', input);
     const admissions = keyIds.flatMap((keyId) => created.decide('issueKey', { keyId }));
-    await write(project.category, id, project.version, [...created.facts, ...admissions]);
+    await write(project.category, id, project.version, [...created.events, ...admissions]);
     return { id, keyIds };
   };
 
@@ -143,7 +148,7 @@ export const seed = async (plan: SeedPlan, tools: SeedTools) => {
   const makeKey = async (projectId: string, id: string): Promise<void> => {
     const value = newToken('p');
     number += 1;
-    const facts = noKey.decide('create', {
+    const events = noKey.decide('create', {
       organizationId,
       projectId,
       name: `Key ${number}`,
@@ -152,7 +157,7 @@ export const seed = async (plan: SeedPlan, tools: SeedTools) => {
       ...credentialOf(secrets, value),
       at: clock.wall(),
     });
-    await write(projectKey.category, id, projectKey.version, facts);
+    await write(projectKey.category, id, projectKey.version, events);
     await made({ id, project_id: projectId, value });
   };
 

@@ -158,19 +158,19 @@ class Found {
   readonly windowsOf: string;
   readonly sharesWindows: boolean;
 
-  constructor(whose: Whose, facts: Facts, inactive?: Inactive['inactive']) {
+  constructor(whose: Whose, events: Events, inactive?: Inactive['inactive']) {
     this.kind = whose.kind;
     this.inactive = inactive;
-    this.expiresAt = facts.expiresAt;
-    this.permissions = facts.permissions;
-    this.organizationStatus = facts.organizationStatus;
-    this.tier = facts.tier;
+    this.expiresAt = events.expiresAt;
+    this.permissions = events.permissions;
+    this.organizationStatus = events.organizationStatus;
+    this.tier = events.tier;
     this.id = whose.id;
     this.organizationId = whose.organizationId;
     this.projectId = whose.projectId;
-    this.name = facts.name;
-    this.projectName = facts.projectName;
-    this.allowedModels = facts.allowedModels;
+    this.name = events.name;
+    this.projectName = events.projectName;
+    this.allowedModels = events.allowedModels;
     this.windowsOf = whose.windowsOf;
     this.sharesWindows = whose.sharesWindows;
   }
@@ -178,12 +178,12 @@ class Found {
 
 /** Whose credential it is, of all kinds. */
 type Whose = Pick<Found, 'kind' | 'id' | 'organizationId' | 'projectId' | 'windowsOf' | 'sharesWindows'>;
-type Facts = Pick<
+type Events = Pick<
   Found,
   'name' | 'projectName' | 'allowedModels' | 'tier' | 'organizationStatus' | 'permissions' | 'expiresAt'
 >;
 
-const noFacts: Facts = {
+const noEvents: Events = {
   name: '',
   projectName: '',
   allowedModels: null,
@@ -206,14 +206,14 @@ const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Princi
     windowsOf: row.windowsOf,
     sharesWindows: row.sharesWindows,
   };
-  const inactive = (reason: Inactive['inactive']): Inactive => new Found(whose, noFacts, reason) as Inactive;
+  const inactive = (reason: Inactive['inactive']): Inactive => new Found(whose, noEvents, reason) as Inactive;
   const organization = models.get(organizationRows, organizationId);
   if (!organization || row.status === 'deleted') return inactive('invalid_api_key');
   const isClosed = row.status === 'revoked' || organization.status === 'closed';
   if (isClosed) return inactive(isToken ? 'invalid_access_token' : 'api_key_revoked');
   const mark = refused.get(row.ownerId) ?? refused.get(row.id);
   if (mark) return inactive(mark.reason);
-  const facts: Facts = {
+  const events: Events = {
     name: row.name,
     projectName: '',
     allowedModels: null,
@@ -228,12 +228,12 @@ const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Princi
     if (row.status === 'suspended') return inactive('api_key_suspended');
     if (row.status === 'expired') return inactive('api_key_expired');
     const { name: projectName, allowedModels: allowed } = project;
-    return new Found(whose, { ...facts, projectName, allowedModels: allowed && setOf(allowed) }) as Principal;
+    return new Found(whose, { ...events, projectName, allowedModels: allowed && setOf(allowed) }) as Principal;
   }
-  if (row.kind === 'admin_key') return new Found(whose, facts) as Principal;
-  if (row.kind === 'oauth_client') return new Found({ ...whose, kind: 'client_secret' }, facts) as Principal;
+  if (row.kind === 'admin_key') return new Found(whose, events) as Principal;
+  if (row.kind === 'oauth_client') return new Found({ ...whose, kind: 'client_secret' }, events) as Principal;
   const known = models.get(credentialDigests, row.ownerId);
   const client = known && models.get(credentialRows, known.digest);
   if (client?.status !== 'active') return inactive('invalid_access_token');
-  return new Found(whose, { ...facts, name: client.name }) as Principal;
+  return new Found(whose, { ...events, name: client.name }) as Principal;
 };

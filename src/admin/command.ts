@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { aggregates, Category } from '../domain/aggregates.ts';
 import { type Code, catalogue, type Fault, fault } from '../errors.ts';
 import type { Head, Route } from '../http/route.ts';
-import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kernel/aggregate/aggregate.ts';
+import { type Aggregate, type Decisions, type DomainEvent, IllegalEvent } from '../kernel/aggregate/aggregate.ts';
 import type { Actors, Context } from '../kernel/commands/actor.ts';
 import type { ReadModels } from '../kernel/projections/projection.ts';
 import { Budget } from '../kernel/store/budget.ts';
@@ -19,7 +19,7 @@ import type { DayKeys } from '../secrets/day-keys.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 
 type ActorsOf<A> =
-  A extends Aggregate<infer D, infer F extends Fact, infer C>
+  A extends Aggregate<infer D, infer F extends DomainEvent, infer C>
     ? C extends Decisions<D, F>
       ? Actors<D, F, C>
       : never
@@ -76,7 +76,7 @@ export const execute = async <T>(
   try {
     return await work();
   } catch (cause) {
-    if (cause instanceof IllegalFact) {
+    if (cause instanceof IllegalEvent) {
       const code = conflicts[cause.status];
       if (code) throw conflict(code, cause);
     }
@@ -98,7 +98,7 @@ const conflict = (code: Code, cause: unknown): Fault =>
 
 /**
  * Waits until the read models show the stream as the command left it or, where it found nothing left to do, as its twin
- * did; past the bound, or when the time of the command is up, the answer goes out all the same: the facts are durable.
+ * did; past the bound, or when the time of the command is up, the answer goes out all the same: the events are durable.
  */
 export const waitForProjection = async (
   admin: Administration,

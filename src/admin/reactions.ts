@@ -1,10 +1,10 @@
 import { admittedAdminKeys } from '../../projections/admin-keys.ts';
 import { admittedKeys, projectKeyOwners, projectKeyRows } from '../../projections/project-keys.ts';
 import { activeProjectRows, projectKeyOf, projectOwners } from '../../projections/projects.ts';
-import { factOf, idOf } from '../../projections/recorded.ts';
-import type { ProjectKeyFact } from '../domain/key/project-key.ts';
-import type { OrganizationFact } from '../domain/organization/organization.ts';
-import type { ProjectFact } from '../domain/project/project.ts';
+import { eventOf, idOf } from '../../projections/recorded.ts';
+import type { ProjectKeyEvent } from '../domain/key/project-key.ts';
+import type { OrganizationEvent } from '../domain/organization/organization.ts';
+import type { ProjectEvent } from '../domain/project/project.ts';
 import type { Context } from '../kernel/commands/actor.ts';
 import type { Reactor } from '../kernel/followers/reactor.ts';
 import type { Table } from '../kernel/rows/rows.ts';
@@ -20,32 +20,32 @@ const pageSize = 100;
 const abandonedMs = 600_000;
 
 /** What a reaction does is done for the request that caused the event, and recorded under its id. */
-export const reactionContext = (event: Recorded, subject: string): Context => ({
+export const reactionContext = (recorded: Recorded, subject: string): Context => ({
   actor: { type: 'system', id: 'reactions' },
-  requestId: event.metadata.request_id,
-  commandId: `${event.id}:${subject}`,
-  causationId: event.id,
-  correlationId: event.metadata.$correlationId,
+  requestId: recorded.metadata.request_id,
+  commandId: `${recorded.id}:${subject}`,
+  causationId: recorded.id,
+  correlationId: recorded.metadata.$correlationId,
 });
 
 /** Keeps the streams of a project's keys in step with the project's own (architecture 4, cross-aggregate rules). */
 export const keyReactions = (admin: Administration): Reactor => {
   const { aggregates, models } = admin;
 
-  const revoke = async (event: Recorded, keyId: string): Promise<void> => {
+  const revoke = async (recorded: Recorded, keyId: string): Promise<void> => {
     await aggregates.projectKey.dispatch(
       keyId,
       'revoke',
       { reason: 'project_archived' },
-      reactionContext(event, keyId),
+      reactionContext(recorded, keyId),
     );
   };
 
-  const revokeAll = async (event: Recorded, projectId: string): Promise<void> => {
+  const revokeAll = async (recorded: Recorded, projectId: string): Promise<void> => {
     const prefix = `${projectId}:`;
     for (let after: string | undefined; ; ) {
       const keys = models.range(projectKeyRows, { prefix, after, limit: pageSize });
-      await Promise.all(keys.flatMap(({ row }) => (row.status === 'revoked' ? [] : [revoke(event, row.id)])));
+      await Promise.all(keys.flatMap(({ row }) => (row.status === 'revoked' ? [] : [revoke(recorded, row.id)])));
       if (keys.length < pageSize) return;
       after = keys.at(-1)?.key;
     }
@@ -63,21 +63,22 @@ export const keyReactions = (admin: Administration): Reactor => {
     version: 1,
     begins: 'at the start',
     categories: ['project', 'projectKey'],
-    async react(event) {
-      const fact = factOf<ProjectFact | ProjectKeyFact>(event);
+    async react(recorded) {
+      const event = eventOf<ProjectEvent | ProjectKeyEvent>(recorded);
       if (
-        !['project.archived', 'project_key.created', 'project_key.revoked', 'project_key.expired'].includes(fact.type)
+        !['project.archived', 'project_key.created', 'project_key.revoked', 'project_key.expired'].includes(event.type)
       ) {
         return;
       }
-      if (!(await models.reached(event.position, waitForRowsMs, reads))) throw new Error('the read models are behind');
-      const id = idOf(event);
-      if (fact.type === 'project.archived') return revokeAll(event, id);
+      if (!(await models.reached(recorded.position, waitForRowsMs, reads)))
+        throw new Error('the read models are behind');
+      const id = idOf(recorded);
+      if (event.type === 'project.archived') return revokeAll(recorded, id);
       // Admitted before the archive, made after it: it never worked, and its stream shall say so.
-      if (fact.type === 'project_key.created') return isArchived(fact.project_id) ? revoke(event, id) : undefined;
+      if (event.type === 'project_key.created') return isArchived(event.project_id) ? revoke(recorded, id) : undefined;
       const owner = models.get(projectKeyOwners, id);
       if (owner)
-        await aggregates.project.dispatch(owner.projectId, 'endKey', { keyId: id }, reactionContext(event, id));
+        await aggregates.project.dispatch(owner.projectId, 'endKey', { keyId: id }, reactionContext(recorded, id));
     },
   };
 };
@@ -88,10 +89,15 @@ export const adminKeyReactions = (admin: Administration): Reactor => ({
   version: 1,
   begins: 'at the start',
   categories: ['organization'],
-  async react(event) {
-    const fact = factOf<OrganizationFact>(event);
-    if (fact.type !== 'organization.admin_key_ended') return;
-    await admin.aggregates.adminKey.dispatch(fact.key_id, 'delete', undefined, reactionContext(event, fact.key_id));
+  async react(recorded) {
+    const event = eventOf<OrganizationEvent>(recorded);
+    if (event.type !== 'organization.admin_key_ended') return;
+    await admin.aggregates.adminKey.dispatch(
+      event.key_id,
+      'delete',
+      undefined,
+      reactionContext(recorded, event.key_id),
+    );
   },
 });
 
@@ -101,9 +107,9 @@ export const replayReactions = (admin: Administration): Reactor => ({
   version: 1,
   begins: 'at the start',
   categories: ['projectKey', 'adminKey'],
-  async react(event) {
-    if (event.type === 'project_key.revoked' || event.type === 'admin_key.deleted') {
-      await admin.store.remove(sealedSecretStream(idOf(event)));
+  async react(recorded) {
+    if (recorded.type === 'project_key.revoked' || recorded.type === 'admin_key.deleted') {
+      await admin.store.remove(sealedSecretStream(idOf(recorded)));
     }
   },
 });

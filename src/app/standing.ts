@@ -1,14 +1,14 @@
 import { BrokenTree } from '../audit/log/tree-signer.ts';
-import { IllegalFact } from '../kernel/aggregate/aggregate.ts';
+import { IllegalEvent } from '../kernel/aggregate/aggregate.ts';
 import { CorruptStream } from '../kernel/aggregate/fold.ts';
-import { NewerFact } from '../kernel/aggregate/upcast.ts';
+import { NewerEvent } from '../kernel/aggregate/upcast.ts';
 import type { Standstill } from '../kernel/followers/halted-follower.ts';
 import type { ReadModels } from '../kernel/projections/read-models.ts';
 import { StoreDamaged, StreamDeleted } from '../kernel/store/store.ts';
 
 /** What anybody may read of an error; the words of others stay in the log. */
 const reasonOf = (error: Error): string => {
-  const isOurs = [IllegalFact, CorruptStream, NewerFact, BrokenTree, StreamDeleted].some(
+  const isOurs = [IllegalEvent, CorruptStream, NewerEvent, BrokenTree, StreamDeleted].some(
     (kind) => error instanceof kind,
   );
   if (isOurs) return error.message;

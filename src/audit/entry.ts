@@ -1,6 +1,6 @@
-import type { Category, FactOf } from '../domain/aggregates.ts';
+import type { Category, EventOf } from '../domain/aggregates.ts';
 import type { AccessDenied } from '../domain/key/access-events.ts';
-import type { Fact } from '../kernel/aggregate/aggregate.ts';
+import type { DomainEvent } from '../kernel/aggregate/aggregate.ts';
 
 /** What an entry of the audit log can be about (contract C.1). Names equal the `openai` SDK's where it has one. */
 export const auditTypes = [
@@ -73,20 +73,20 @@ interface Words extends Omit<Entry, keyof Place> {
 }
 
 /**
- * How each fact of one kind is worded: by the name of its entry alone, or with details. Null for one that is the machinery
- * of another: an admission, a reservation. Without an entry for every fact it does not compile.
+ * How each event of one kind is worded: by the name of its entry alone, or with details. Null for one that is the machinery
+ * of another: an admission, a reservation. Without an entry for every event it does not compile.
  */
-type Vocabulary<F extends Fact> = {
-  readonly [T in F['type']]: AuditType | null | ((fact: Extract<F, { readonly type: T }>, known: Subject) => Words);
+type Vocabulary<F extends DomainEvent> = {
+  readonly [T in F['type']]: AuditType | null | ((event: Extract<F, { readonly type: T }>, known: Subject) => Words);
 };
 
-export interface Wording<F extends Fact> {
+export interface Wording<F extends DomainEvent> {
   /** Where an event happened; by default where its resource belongs, and to that resource. */
-  readonly place?: (id: string, known: Subject, fact: F) => Place;
+  readonly place?: (id: string, known: Subject, event: F) => Place;
   readonly words: Vocabulary<F>;
 }
 
-/** The wording of every kind of aggregate, null for those whose facts are nobody's history; and of refused requests. */
-export type Wordings = { readonly [C in Category]: Wording<FactOf<C>> | null } & {
+/** The wording of every kind of aggregate, null for those whose events are nobody's history; and of refused requests. */
+export type Wordings = { readonly [C in Category]: Wording<EventOf<C>> | null } & {
   readonly denial: Wording<AccessDenied>;
 };

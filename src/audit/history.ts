@@ -1,18 +1,18 @@
 import { aggregates, type Category } from '../domain/aggregates.ts';
 import { prefixes, whose } from '../domain/streams.ts';
-import { type Aggregate, type Fact, IllegalFact, type State } from '../kernel/aggregate/aggregate.ts';
+import { type Aggregate, type DomainEvent, IllegalEvent, type State } from '../kernel/aggregate/aggregate.ts';
 import { compile, type Table } from '../kernel/aggregate/chart.ts';
 import { CorruptStream, checkLink } from '../kernel/aggregate/fold.ts';
 import { upcast } from '../kernel/aggregate/upcast.ts';
 import type { CallOptions, EventStore, Recorded } from '../kernel/store/store.ts';
 import { shownState } from './shown.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its facts.
+// biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its events.
 type AnyAggregate = Aggregate<any, any, any>;
 
 interface Kind {
   readonly aggregate: AnyAggregate;
-  readonly table: Table<object, Fact>;
+  readonly table: Table<object, DomainEvent>;
 }
 
 /** Which kind of aggregate an id belongs to, by its prefix (contract A.1). */
@@ -99,7 +99,7 @@ const corruptionOf = (replay: () => void, { stream, revision, type }: Recorded):
     return null;
   } catch (error) {
     if (error instanceof CorruptStream) return error;
-    if (error instanceof IllegalFact) return new CorruptStream(stream, revision, type, error.message, error);
+    if (error instanceof IllegalEvent) return new CorruptStream(stream, revision, type, error.message, error);
     throw error;
   }
 };

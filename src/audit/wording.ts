@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { AccessDenied } from '../domain/key/access-events.ts';
-import type { AdminKeyFact } from '../domain/key/admin-key.ts';
-import type { ProjectKeyFact } from '../domain/key/project-key.ts';
-import type { OAuthClientFact } from '../domain/oauth/oauth-client.ts';
-import type { OrganizationFact } from '../domain/organization/organization.ts';
-import type { PolicyFact } from '../domain/policy/policy-events.ts';
+import type { AdminKeyEvent } from '../domain/key/admin-key.ts';
+import type { ProjectKeyEvent } from '../domain/key/project-key.ts';
+import type { OAuthClientEvent } from '../domain/oauth/oauth-client.ts';
+import type { OrganizationEvent } from '../domain/organization/organization.ts';
+import type { PolicyEvent } from '../domain/policy/policy-events.ts';
 import type { TermsFields } from '../domain/policy/policy-terms.ts';
-import type { ProjectFact } from '../domain/project/project.ts';
-import type { Fact } from '../kernel/aggregate/aggregate.ts';
+import type { ProjectEvent } from '../domain/project/project.ts';
+import type { DomainEvent } from '../kernel/aggregate/aggregate.ts';
 import type { Entry, Fields, Subject, Wording, Wordings } from './entry.ts';
 
 const secondsOrNull = (at: number | null): number | null => (at === null ? null : Math.floor(at / 1000));
@@ -20,7 +20,7 @@ const changed = (before: Fields | undefined, now: Fields): Fields =>
     Object.entries(now).filter(([name, value]) => JSON.stringify(before?.[name]) !== JSON.stringify(value)),
   );
 
-const organization: Wording<OrganizationFact> = {
+const organization: Wording<OrganizationEvent> = {
   place: (id) => ({ organizationId: id, resourceId: id }),
   words: {
     'organization.created': ({ type, name }) => ({ type, data: { name } }),
@@ -49,7 +49,7 @@ const organization: Wording<OrganizationFact> = {
   },
 };
 
-const project: Wording<ProjectFact> = {
+const project: Wording<ProjectEvent> = {
   place: (id, { organizationId }) => ({ organizationId, projectId: id, resourceId: id }),
   words: {
     // The SDK calls a project's name its title; both are there.
@@ -75,16 +75,16 @@ const keyFields = (key: {
   readonly expires_at: number | null;
 }): Fields => ({ name: key.name, scopes: key.permissions, expires_at: secondsOrNull(key.expires_at) });
 
-const projectKey: Wording<ProjectKeyFact> = {
+const projectKey: Wording<ProjectKeyEvent> = {
   words: {
-    'project_key.created': (fact) => {
-      const fields = keyFields(fact);
-      const subject = { organizationId: fact.organization_id, projectId: fact.project_id, fields };
-      const from = fact.rotated_from === undefined ? {} : { rotated_from: fact.rotated_from };
+    'project_key.created': (event) => {
+      const fields = keyFields(event);
+      const subject = { organizationId: event.organization_id, projectId: event.project_id, fields };
+      const from = event.rotated_from === undefined ? {} : { rotated_from: event.rotated_from };
       return { type: 'api_key.created', data: { ...fields, ...from }, subject };
     },
-    'project_key.updated': (fact, known) => {
-      const fields = keyFields(fact);
+    'project_key.updated': (event, known) => {
+      const fields = keyFields(event);
       return {
         type: 'api_key.updated',
         changesRequested: changed(known.fields, fields),
@@ -104,12 +104,12 @@ const projectKey: Wording<ProjectKeyFact> = {
   },
 };
 
-const adminKey: Wording<AdminKeyFact> = {
+const adminKey: Wording<AdminKeyEvent> = {
   words: {
-    'admin_key.created': (fact) => ({
+    'admin_key.created': (event) => ({
       type: 'admin_api_key.created',
-      data: keyFields(fact),
-      subject: { organizationId: fact.organization_id },
+      data: keyFields(event),
+      subject: { organizationId: event.organization_id },
     }),
     'admin_key.deleted': 'admin_api_key.deleted',
     // Unspecified: contract I names one type for the repeated value of a key, of whichever kind; the id tells them apart.
@@ -117,7 +117,7 @@ const adminKey: Wording<AdminKeyFact> = {
   },
 };
 
-const oauthClient: Wording<OAuthClientFact> = {
+const oauthClient: Wording<OAuthClientEvent> = {
   words: {
     'oauth_client.created': ({ type, name, permissions, organization_id }) => ({
       type,
@@ -136,19 +136,19 @@ const policyFields = (policy: { readonly name: string; readonly description: str
 
 const digestOf = (rule: string): string => createHash('sha256').update(rule).digest('base64url');
 
-const policy: Wording<PolicyFact> = {
+const policy: Wording<PolicyEvent> = {
   words: {
-    'policy.created': (fact) => {
-      const fields = policyFields(fact);
-      const subject = { organizationId: fact.organization_id, fields, ruleDigest: digestOf(fact.rule) };
-      return { type: fact.type, data: fields, subject };
+    'policy.created': (event) => {
+      const fields = policyFields(event);
+      const subject = { organizationId: event.organization_id, fields, ruleDigest: digestOf(event.rule) };
+      return { type: event.type, data: fields, subject };
     },
-    'policy.updated': (fact, known) => {
-      const fields = policyFields(fact);
-      const ruleDigest = digestOf(fact.rule);
+    'policy.updated': (event, known) => {
+      const fields = policyFields(event);
+      const ruleDigest = digestOf(event.rule);
       const rule = ruleDigest === known.ruleDigest ? {} : { rule_changed: true };
       return {
-        type: fact.type,
+        type: event.type,
         changesRequested: { ...changed(known.fields, fields), ...rule },
         subject: { ...known, fields, ruleDigest },
       };
@@ -161,11 +161,11 @@ const policy: Wording<PolicyFact> = {
 };
 
 const denial: Wording<AccessDenied> = {
-  place: (id, _, fact) => ({
+  place: (id, _, event) => ({
     // The day follows the organization in the stream's name.
     organizationId: id.slice(0, id.lastIndexOf('_')),
-    projectId: fact.project_id,
-    resourceId: fact.credential_id,
+    projectId: event.project_id,
+    resourceId: event.credential_id,
   }),
   words: {
     'access.denied': ({ type, credential_type, route, code, count, first_at, last_at }) => {
@@ -207,17 +207,17 @@ export interface Described {
 }
 
 /**
- * What the audit log tells of a fact.
+ * What the audit log tells of an event.
  * @param id what follows the category in the name of its stream
  * @param known what is remembered of the resource
  */
-export const describe = (category: string, id: string, fact: Fact, known: Subject = nobodys): Described => {
-  const { words, place } = worded.get(category) as Wording<Fact>;
-  const word = words[fact.type] ?? null;
+export const describe = (category: string, id: string, event: DomainEvent, known: Subject = nobodys): Described => {
+  const { words, place } = worded.get(category) as Wording<DomainEvent>;
+  const word = words[event.type] ?? null;
   if (word === null) return { entry: null };
-  const { subject, ...rest } = typeof word === 'string' ? { type: word, subject: undefined } : word(fact, known);
+  const { subject, ...rest } = typeof word === 'string' ? { type: word, subject: undefined } : word(event, known);
   const belongs = subject ?? known;
-  const at = place?.(id, belongs, fact) ?? {
+  const at = place?.(id, belongs, event) ?? {
     organizationId: belongs.organizationId,
     projectId: belongs.projectId,
     resourceId: id,

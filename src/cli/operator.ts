@@ -17,7 +17,7 @@ import { lasts, whose } from '../domain/streams.ts';
 import { whyNoStore } from '../embedded/index.ts';
 import type { Lock } from '../embedded/lock/lock.ts';
 import { Fault } from '../errors.ts';
-import { IllegalFact } from '../kernel/aggregate/aggregate.ts';
+import { IllegalEvent } from '../kernel/aggregate/aggregate.ts';
 import type { Context } from '../kernel/commands/actor.ts';
 import { type KeptCheckpoint, placeOf } from '../kernel/followers/checkpoint.ts';
 import { openReadModels, type ReadModels } from '../kernel/projections/projection.ts';
@@ -111,7 +111,7 @@ export const asOperator = async <T>(
     if (error instanceof Fault) throw new Failure(printable(error.message), 1, error);
     if (error instanceof WrongRevision)
       throw new Failure('Others changed the same at the same time, again and again: run the command again.', 1, error);
-    if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${whyNot(error)}.`, 1, error);
+    if (error instanceof IllegalEvent) throw new Failure(`That cannot be done: ${whyNot(error)}.`, 1, error);
     throw error;
   } finally {
     await log.close();
@@ -138,7 +138,7 @@ const called: Readonly<Record<string, string>> = {
 };
 
 /** In which state something is that admits no such change. */
-const whyNot = ({ machine, status }: IllegalFact): string => `the ${called[machine] ?? machine} is ${status}`;
+const whyNot = ({ machine, status }: IllegalEvent): string => `the ${called[machine] ?? machine} is ${status}`;
 
 export interface CurrentRows {
   readonly rows: OperatorRows;

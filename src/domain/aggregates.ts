@@ -1,4 +1,4 @@
-import type { Aggregate, Fact } from '../kernel/aggregate/aggregate.ts';
+import type { Aggregate, DomainEvent } from '../kernel/aggregate/aggregate.ts';
 import { idempotency } from './idempotency.ts';
 import { adminKey } from './key/admin-key.ts';
 import { projectKey } from './key/project-key.ts';
@@ -22,6 +22,6 @@ export const aggregates = {
 
 export type Category = keyof typeof aggregates;
 
-/** The facts of one kind of aggregate. */
-export type FactOf<C extends Category> =
-  (typeof aggregates)[C] extends Aggregate<infer _, infer F extends Fact, infer _> ? F : never;
+/** The events of one kind of aggregate. */
+export type EventOf<C extends Category> =
+  (typeof aggregates)[C] extends Aggregate<infer _, infer F extends DomainEvent, infer _> ? F : never;

@@ -20,7 +20,7 @@ export interface Idempotency {
   readonly answer: KeptAnswer | null;
 }
 
-export type IdempotencyFact =
+export type IdempotencyEvent =
   | {
       readonly type: 'idempotency.reserved';
       readonly fingerprint: string;
@@ -45,23 +45,23 @@ const blank: Idempotency = {
   answer: null,
 };
 
-const apply: Changes<Idempotency, IdempotencyFact> = {
-  'idempotency.reserved': (_, fact) => ({
+const apply: Changes<Idempotency, IdempotencyEvent> = {
+  'idempotency.reserved': (_, event) => ({
     ...blank,
-    fingerprint: fact.fingerprint,
-    resourceId: fact.resource_id,
-    reservedBy: fact.reserved_by,
-    reservedAt: fact.reserved_at,
+    fingerprint: event.fingerprint,
+    resourceId: event.resource_id,
+    reservedBy: event.reserved_by,
+    reservedAt: event.reserved_at,
   }),
-  'idempotency.completed': (data, fact) => ({
+  'idempotency.completed': (data, event) => ({
     ...data,
-    completedAt: fact.completed_at,
-    answer: { status: fact.status, body: fact.body },
+    completedAt: event.completed_at,
+    answer: { status: event.status, body: event.body },
   }),
   'idempotency.released': (data) => data,
 };
 
-const machine = chartOf<Idempotency, IdempotencyFact>(apply).createMachine({
+const machine = chartOf<Idempotency, IdempotencyEvent>(apply).createMachine({
   id: 'idempotency',
   context: blank,
   initial: 'absent',
@@ -86,7 +86,7 @@ const isHeldBy = ({ status, data }: IdempotencyState, request: string): boolean 
 
 const decide = {
   /**
-   * Reserves the key for a resource that does not exist yet. No fact means that the same request has been answered and
+   * Reserves the key for a resource that does not exist yet. No event means that the same request has been answered and
    * its answer stands: it is to be repeated. An abandoned reservation keeps its resource id, so that no crash ever makes
    * two resources of one key.
    */
@@ -100,9 +100,9 @@ const decide = {
       /** Requests of this gateway that are over and left their reservation behind. */
       ended: ReadonlySet<string>;
     },
-  ): IdempotencyFact[] => {
+  ): IdempotencyEvent[] => {
     const { fingerprint, by: reserved_by, at: reserved_at } = input;
-    const reserved = (resource_id: string): IdempotencyFact[] => [
+    const reserved = (resource_id: string): IdempotencyEvent[] => [
       { type: 'idempotency.reserved', fingerprint, resource_id, reserved_by, reserved_at },
     ];
     if (status === 'absent' || status === 'free') return reserved(input.resourceId);
@@ -114,14 +114,14 @@ const decide = {
     if (input.at - data.reservedAt >= abandonedMs) return reserved(data.resourceId);
     throw fault('idempotency_in_progress', { param, headers: { 'Retry-After': '1' } });
   },
-  complete: (state: IdempotencyState, input: { by: string; at: number; answer: KeptAnswer }): IdempotencyFact[] =>
+  complete: (state: IdempotencyState, input: { by: string; at: number; answer: KeptAnswer }): IdempotencyEvent[] =>
     isHeldBy(state, input.by) ? [{ type: 'idempotency.completed', completed_at: input.at, ...input.answer }] : [],
   /** A request that was so slow that another took its reservation up frees nothing of that one's. */
-  release: (state: IdempotencyState, input: { by: string }): IdempotencyFact[] =>
+  release: (state: IdempotencyState, input: { by: string }): IdempotencyEvent[] =>
     isHeldBy(state, input.by) ? [{ type: 'idempotency.released', reserved_by: input.by }] : [],
 };
 
-export const idempotency: Aggregate<Idempotency, IdempotencyFact, typeof decide> = {
+export const idempotency: Aggregate<Idempotency, IdempotencyEvent, typeof decide> = {
   category: 'idempotency',
   version: 2,
   machine,

@@ -4,7 +4,7 @@ import { accessRecordSeconds } from './key/access-events.ts';
 import { decisionSeconds } from './policy/decision-events.ts';
 import { accountSeconds } from './usage/usage-events.ts';
 
-/** Streams of one category: what follows the dash, and the facts that they hold. */
+/** Streams of one category: what follows the dash, and the events that they hold. */
 interface Grammar {
   readonly id: RegExp;
   readonly types: ReadonlySet<string>;

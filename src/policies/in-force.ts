@@ -1,6 +1,6 @@
 import { livePolicyRows, type PolicyRow, policyKeyOf } from '../../projections/policies.ts';
-import { factOf, idOf } from '../../projections/recorded.ts';
-import type { PolicyFact, PolicyVersion } from '../domain/policy/policy-events.ts';
+import { eventOf, idOf } from '../../projections/recorded.ts';
+import type { PolicyEvent, PolicyVersion } from '../domain/policy/policy-events.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { Recorded } from '../kernel/store/store.ts';
@@ -145,10 +145,10 @@ export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
       return null;
     },
     committing(batch) {
-      for (const event of batch) {
-        if (!event.stream.startsWith('policy-')) continue;
-        const fact = factOf<PolicyFact>(event);
-        const owner = fact.type === 'policy.created' ? fact.organization_id : ownerOf(idOf(event));
+      for (const recorded of batch) {
+        if (!recorded.stream.startsWith('policy-')) continue;
+        const event = eventOf<PolicyEvent>(recorded);
+        const owner = event.type === 'policy.created' ? event.organization_id : ownerOf(idOf(recorded));
         changing.add(owner ?? everybody);
         if (owner !== undefined) entries.delete(owner);
       }

@@ -197,7 +197,7 @@ describe('refuse', () => {
     known.refuse(two.keyId, far, 'api_key_suspended');
     expect(tokens.map(verdict)).toEqual(['api_key_revoked', 'api_key_suspended']);
   });
-  test('holds until the read models have caught up with the fact, and no longer', async () => {
+  test('holds until the read models have caught up with the event, and no longer', async () => {
     const { tokens, keyId } = await tenant(1);
     const [token = ''] = tokens;
     const { position } = await tell.projectKey.dispatch(keyId, 'suspend', { at: 2 }, context);

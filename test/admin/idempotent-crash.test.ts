@@ -65,7 +65,7 @@ const kinds = [
     path: '/projects/proj_1/api_keys',
     body: {},
     steps: 5,
-    fact: 'project_key.created',
+    event: 'project_key.created',
     admitted: 'project.key_issued',
   },
   {
@@ -73,28 +73,28 @@ const kinds = [
     path: '/admin_api_keys',
     body: { permissions: [...adminPermissions] },
     steps: 5,
-    fact: 'admin_key.created',
+    event: 'admin_key.created',
     admitted: 'organization.admin_key_issued',
   },
-  { kind: 'project', path: '/projects', body: {}, steps: 3, fact: 'project.created', admitted: undefined },
+  { kind: 'project', path: '/projects', body: {}, steps: 3, event: 'project.created', admitted: undefined },
   {
     kind: 'policy',
     path: '/policies',
     body: { rule: 'true' },
     steps: 4,
-    fact: 'policy.created',
+    event: 'policy.created',
     admitted: 'organization.policy_issued',
   },
 ] as const;
 
-describe.each(kinds)('a $kind', ({ path, body, steps, fact, admitted }) => {
+describe.each(kinds)('a $kind', ({ path, body, steps, event, admitted }) => {
   const create = (ask: Ask, more: object = {}, key = `the same key ${tests}`.replaceAll(' ', '-')): Promise<Answer> =>
     ask('POST', `/v1/organization${path}`, {
       body: { name, ...body, ...more },
       headers: { 'idempotency-key': key, authorization: secret },
     });
   const since = () => at.store.log.slice(begun);
-  const made = () => since().filter(({ type, data }) => type === fact && data.name === name);
+  const made = () => since().filter(({ type, data }) => type === event && data.name === name);
   const text = ({ body: answer }: Answer): string => JSON.stringify(answer);
   const gist = ({ status, code }: Answer): string => `${status} ${code}`;
 

@@ -293,8 +293,8 @@ describe('a request that failed', () => {
     expect(await codeOf(attempt({ requestId: 'req_mine' }, failing(fault('project_archived'))))).toBe(
       'project_archived',
     );
-    const facts = at.store.log.filter(({ type }) => type.startsWith('idempotency.'));
-    expect(facts.map(({ type, data }) => [type, data.reserved_by])).toEqual([
+    const events = at.store.log.filter(({ type }) => type.startsWith('idempotency.'));
+    expect(events.map(({ type, data }) => [type, data.reserved_by])).toEqual([
       ['idempotency.reserved', 'req_mine'],
       ['idempotency.released', 'req_mine'],
     ]);

@@ -38,7 +38,7 @@ const racing = async (
         ? actor.dispatch('pol_1', 'pause', { revision, at }, context())
         : actor.dispatch('pol_1', 'update', { revision, at, changes: { name: `n${i}` } }, context());
     return telling.then(
-      ({ facts, state }) => ({ code: facts.length > 0 ? 'changed' : 'no-op', revision: state.data.revision }),
+      ({ events, state }) => ({ code: events.length > 0 ? 'changed' : 'no-op', revision: state.data.revision }),
       (error: unknown) => ({ code: error instanceof Fault ? error.refusal.code : String(error), revision: 0 }),
     );
   });

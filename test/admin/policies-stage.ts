@@ -50,7 +50,7 @@ export const policiesStage = async (options: MemoryOptions = {}, projected = pro
     if (answer.status !== 200) throw new Error(`expected a 200, got ${answer.status} ${answer.code}`);
     return id;
   };
-  const factsOf = (id: string): string[] =>
+  const eventsOf = (id: string): string[] =>
     set.store.log.filter(({ stream }) => stream === `policy-${id}`).map(({ type }) => type);
 
   return {
@@ -61,7 +61,7 @@ export const policiesStage = async (options: MemoryOptions = {}, projected = pro
     live,
     act,
     update,
-    factsOf,
+    eventsOf,
     retrieve: (id: string): Promise<Answer> => ask('GET', `${base}/${id}`),
     remove: (id: string, revision: number): Promise<Answer> => ask('DELETE', `${base}/${id}?revision=${revision}`),
     async close() {

@@ -200,7 +200,7 @@ describe('an Idempotency-Key', () => {
       plan.clock.at += 6_000;
       const answer = await plan.create(about, { headers });
       expect(answer.status).toBe(201);
-      expect(plan.factsOf(String(answer.body.id))).toEqual(['policy.created']);
+      expect(plan.eventsOf(String(answer.body.id))).toEqual(['policy.created']);
       expect(plan.store.log.filter(({ type }) => type === 'policy.created')).toHaveLength(1);
       expect(plan.store.log.filter(({ type }) => type === 'organization.policy_issued')).toHaveLength(1);
     } finally {
@@ -241,7 +241,7 @@ describe('update', () => {
       const answer = await at.update(id, { revision: 1, ...body });
       expect(answer.body).toMatchObject({ revision: 1, updated_at: now });
     }
-    expect(at.factsOf(id)).toEqual(['policy.created']);
+    expect(at.eventsOf(id)).toEqual(['policy.created']);
   });
   test('needs the revision, and the latest one', async () => {
     const id = await at.made();
@@ -265,7 +265,7 @@ describe('update', () => {
   ])('refuses what is out of bounds or does not go with the draft: %s %#', async (param, body) => {
     const id = await at.made();
     expect(await gist(at.update(id, { revision: 1, ...body }))).toBe(`422 validation_failed ${param}`);
-    expect(at.factsOf(id)).toEqual(['policy.created']);
+    expect(at.eventsOf(id)).toEqual(['policy.created']);
   });
   test('refuses a field that does not exist or may not be set', async () => {
     const id = await at.made();
@@ -360,7 +360,7 @@ describe('pause and resume', () => {
     expect(body).toMatchObject({ state: 'enforcing', revision: 5, has_unpublished_changes: true });
     expect(body.published).toMatchObject({ rule: 'true', mode: 'enforcing' });
     expect(await gist(at.act(id, 'pause', 2))).toBe('409 policy_revision_conflict');
-    expect(at.factsOf(id).filter((type) => type === 'policy.paused')).toHaveLength(1);
+    expect(at.eventsOf(id).filter((type) => type === 'policy.paused')).toHaveLength(1);
   });
   test('are refused where there is nothing to pause or resume, after the revision', async () => {
     const draft = await at.made();
@@ -387,7 +387,7 @@ describe('pause and resume', () => {
       expect(status).toBe(200);
       expect(body).toMatchObject({ state: 'paused', revision: 3 });
     }
-    expect(at.factsOf(id)).toEqual(['policy.created', 'policy.published', 'policy.paused']);
+    expect(at.eventsOf(id)).toEqual(['policy.created', 'policy.published', 'policy.paused']);
   });
   test('the answer to a pause that its twin has made waits for the read models all the same', async () => {
     let isHeld = false;
@@ -408,7 +408,7 @@ describe('pause and resume', () => {
     };
     const twins = Promise.all([pause(), pause()]);
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-    expect(held.factsOf(id).at(-1)).toBe('policy.paused');
+    expect(held.eventsOf(id).at(-1)).toBe('policy.paused');
     expect(states).toEqual([]);
     isHeld = false;
     release();
@@ -525,7 +525,7 @@ test('a policy of another organization is nowhere to be found', async () => {
     at.ask('GET', `${base}/${id}/decisions`, foreign),
   ];
   expect(new Set(await Promise.all(asked.map(gist)))).toEqual(new Set(['404 policy_not_found']));
-  expect(at.factsOf(id)).toHaveLength(2);
+  expect(at.eventsOf(id)).toHaveLength(2);
 });
 
 test('who asked, and for what, is in the events', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { whoStands } from '../../src/app/standing.ts';
-import { IllegalFact } from '../../src/kernel/aggregate/aggregate.ts';
+import { IllegalEvent } from '../../src/kernel/aggregate/aggregate.ts';
 import { CorruptStream } from '../../src/kernel/aggregate/fold.ts';
 import { StoreDamaged } from '../../src/kernel/store/store.ts';
 
@@ -12,7 +12,10 @@ test('nothing is said while all followers go on', () => {
 });
 
 test.each([
-  [new IllegalFact('project', 'archived', 'project.updated'), 'project is archived and does not admit project.updated'],
+  [
+    new IllegalEvent('project', 'archived', 'project.updated'),
+    'project is archived and does not admit project.updated',
+  ],
   [
     new CorruptStream('project-proj_2', 3, 'project.updated', 'why'),
     'project-proj_2 is corrupt at revision 3 (project.updated): why',

@@ -246,7 +246,7 @@ const administration = async () => {
   };
 };
 
-const facts = ({ type, stream, metadata }: { type: string; stream: string; metadata: Record<string, never> }) => {
+const recordOf = ({ type, stream, metadata }: { type: string; stream: string; metadata: Record<string, never> }) => {
   const { actor, request_id, ip, user_agent, at: time } = metadata as unknown as Change & { actor: { id: string } };
   return { type, stream, actor: actor.id, request_id, ip, user_agent, at: time };
 };
@@ -275,7 +275,7 @@ test(`${wanted} random administrative actions are ${wanted} complete records of 
   const { size, root } = parsedCheckpoint(manifest.checkpoint)!;
   const told = events.map(({ event }) => JSON.parse(event));
   // Those of the set-up are by nobody of them.
-  const records = told.filter(({ metadata }) => metadata.actor.type === 'api_key').map(facts);
+  const records = told.filter(({ metadata }) => metadata.actor.type === 'api_key').map(recordOf);
   const byRequest = <T extends { request_id: string }>(list: readonly T[]): T[] =>
     list.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
   expect(records).toHaveLength(mine.changes.length);

@@ -1,12 +1,12 @@
 import { expect, describe as group, test } from 'vitest';
 import { type AuditType, auditTypes, type Wording } from '../../src/audit/entry.ts';
 import { auditedCategories, describe } from '../../src/audit/wording.ts';
-import type { ProjectFact } from '../../src/domain/project/project.ts';
-import type { Fact } from '../../src/kernel/aggregate/aggregate.ts';
+import type { ProjectEvent } from '../../src/domain/project/project.ts';
+import type { DomainEvent } from '../../src/kernel/aggregate/aggregate.ts';
 import { compile } from '../../src/kernel/aggregate/chart.ts';
 import { aggregates } from '../support/all-aggregates.ts';
 
-/** Under which name each fact is shown (contract C.1), or that it is not: it belongs to another fact, or to nobody's history. */
+/** Under which name each event is shown (contract C.1), or that it is not: it belongs to another event, or to nobody's history. */
 const shownAs: Readonly<Record<string, AuditType | null>> = {
   'organization.created': 'organization.created',
   'organization.suspended': 'organization.suspended',
@@ -55,10 +55,10 @@ const shownAs: Readonly<Record<string, AuditType | null>> = {
 };
 
 const every = aggregates.flatMap((aggregate) =>
-  [...compile(aggregate).facts].map((type) => ({ type, category: aggregate.category })),
+  [...compile(aggregate).events].map((type) => ({ type, category: aggregate.category })),
 );
 
-group('the facts of every aggregate', () => {
+group('the events of every aggregate', () => {
   test('are all known here', () => {
     expect(Object.keys(shownAs).sort()).toEqual(every.map(({ type }) => type).sort());
   });
@@ -72,20 +72,20 @@ group('the facts of every aggregate', () => {
       project_id: 'proj_1',
     };
     const isTold = auditedCategories.includes(category);
-    const entry = isTold ? describe(category, 'thing_1', { ...data, type } as Fact).entry : null;
+    const entry = isTold ? describe(category, 'thing_1', { ...data, type } as DomainEvent).entry : null;
     expect(entry?.type ?? null).toBe(shownAs[type]);
     if (entry) expect(entry.resourceId).toBe('thing_1');
   });
 });
 
-test('every name of an entry has a fact, but for those that nothing can cause yet', () => {
+test('every name of an entry has an event, but for those that nothing can cause yet', () => {
   const named = new Set(Object.values(shownAs));
   const unnamed = auditTypes.filter((type) => !named.has(type));
   expect(unnamed).toEqual(['access.denied', 'organization.updated']);
 });
 
 /** What must not compile is checked with the types of the project (`npm run check`). */
-group('a fact that nobody has worded does not compile', () => {
+group('an event that nobody has worded does not compile', () => {
   const words = {
     'project.created': null,
     'project.updated': null,
@@ -95,12 +95,12 @@ group('a fact that nobody has worded does not compile', () => {
   };
   test('where it is missing', () => {
     // @ts-expect-error: project.key_ended is missing
-    const wording: Wording<ProjectFact> = { words };
+    const wording: Wording<ProjectEvent> = { words };
     expect(wording.words['project.key_ended']).toBeUndefined();
   });
   test('where it is worded by a name that the audit log has not got', () => {
     // @ts-expect-error: entries have no type of this name
-    const wording: Wording<ProjectFact> = { words: { ...words, 'project.key_ended': 'project.key_gone' } };
+    const wording: Wording<ProjectEvent> = { words: { ...words, 'project.key_ended': 'project.key_gone' } };
     expect(auditTypes).not.toContain(wording.words['project.key_ended']);
   });
 });

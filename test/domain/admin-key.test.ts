@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AdminKeyFact, adminKey } from '../../src/domain/key/admin-key.ts';
+import { type AdminKeyEvent, adminKey } from '../../src/domain/key/admin-key.ts';
 import { given } from '../support/given.ts';
 
 const input = {
@@ -12,7 +12,7 @@ const input = {
   redactedValue: 'gwa_abc...wxyz',
   at: 100,
 } as const;
-const created: AdminKeyFact = {
+const created: AdminKeyEvent = {
   type: 'admin_key.created',
   organization_id: 'org_1',
   name: 'k',

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import type { BillingFact } from '../../src/domain/organization/billing.ts';
-import { type OrganizationFact, organization } from '../../src/domain/organization/organization.ts';
+import type { BillingEvent } from '../../src/domain/organization/billing.ts';
+import { type OrganizationEvent, organization } from '../../src/domain/organization/organization.ts';
 import { tierOfPlan, tierOfSpend } from '../../src/domain/organization/tiers.ts';
 import { given } from '../support/given.ts';
 
 const dollars = (n: number): number => n * 1_000_000;
-const created: OrganizationFact = { type: 'organization.created', name: 'Acme', created_at: 1 };
-const paid = (amount: number, reference = 'r1'): BillingFact => ({
+const created: OrganizationEvent = { type: 'organization.created', name: 'Acme', created_at: 1 };
+const paid = (amount: number, reference = 'r1'): BillingEvent => ({
   type: 'billing.credited',
   kind: 'payment',
   micro_dollars: dollars(amount),
   reference,
 });
-const tier = (from: number, to: number): BillingFact =>
-  ({ type: 'organization.tier_changed', from, to }) as BillingFact;
+const tier = (from: number, to: number): BillingEvent =>
+  ({ type: 'organization.tier_changed', from, to }) as BillingEvent;
 
 describe('tiers', () => {
   test('are reached at the very micro-dollar', () => {
@@ -65,7 +65,7 @@ describe('an entry', () => {
       .leaves({ data: { credits: dollars(19), lifetimePaid: dollars(19), tier: 0 } });
   });
   test('with a reference that was there before is a no-op, and an error where it says something else', () => {
-    const subscribed: BillingFact = {
+    const subscribed: BillingEvent = {
       type: 'billing.subscription_updated',
       plan: 'Scale',
       micro_dollars: dollars(1),
@@ -118,13 +118,18 @@ describe('a subscription', () => {
       .leaves({ data: { subscription: 'Growth', lifetimePaid: 0, tier: 2 } });
   });
   test('ends, once, and its half of the tier drops at once', () => {
-    const subscribed: BillingFact = {
+    const subscribed: BillingEvent = {
       type: 'billing.subscription_updated',
       plan: 'Scale',
       micro_dollars: dollars(25),
       reference: 's',
     };
-    const end: BillingFact = { type: 'billing.subscription_updated', plan: 'Free', micro_dollars: 0, reference: 'end' };
+    const end: BillingEvent = {
+      type: 'billing.subscription_updated',
+      plan: 'Free',
+      micro_dollars: 0,
+      reference: 'end',
+    };
     given(organization, [created, subscribed, tier(0, 3)])
       .when('endSubscription', { reference: 'end' })
       .then([end, tier(3, 1)])
@@ -136,7 +141,7 @@ describe('a subscription', () => {
 });
 
 test('a suspended organization may pay; a closed one takes refunds alone', () => {
-  const closed: OrganizationFact = { type: 'organization.closed' };
+  const closed: OrganizationEvent = { type: 'organization.closed' };
   given(organization, [created, { type: 'organization.suspended' }])
     .when('topUp', { amount: 1, reference: 'r' })
     .leaves({ status: 'suspended' });

@@ -3,16 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { transition } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import { aggregates as byCategory } from '../../src/domain/aggregates.ts';
-import { genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
+import { genesis, IllegalEvent, record, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
 import { compile } from '../../src/kernel/aggregate/chart.ts';
 import { aggregates } from '../support/all-aggregates.ts';
-import { factOf } from './some-fact.ts';
+import { eventOf } from './some-event.ts';
 
 const outcome = <T>(work: () => T): T | 'refused' => {
   try {
     return work();
   } catch (error) {
-    if (error instanceof IllegalFact) return 'refused';
+    if (error instanceof IllegalEvent) return 'refused';
     throw error;
   }
 };
@@ -20,11 +20,11 @@ const outcome = <T>(work: () => T): T | 'refused' => {
 describe.each(aggregates.map((aggregate) => ({ aggregate, name: aggregate.category })))('$name', ({ aggregate }) => {
   const { machine } = aggregate;
   const table = compile(aggregate);
-  const types = [...table.facts];
+  const types = [...table.events];
 
-  test('every state can be reached by facts', () => {
+  test('every state can be reached by events', () => {
     const paths = getShortestPaths(machine, {
-      events: types.map((type) => factOf(type)),
+      events: types.map((type) => eventOf(type)),
       serializeState: (state: unknown) => String((state as { value: unknown }).value),
     } as never);
     const reached = new Set(paths.map(({ state }) => String((state as { value: unknown }).value)));
@@ -32,16 +32,16 @@ describe.each(aggregates.map((aggregate) => ({ aggregate, name: aggregate.catego
   });
 
   test('table, record and XState itself agree on every history', () => {
-    const someFact = fc.record({ type: fc.constantFrom(...types, 'never.heard'), id: fc.constantFrom('a', 'b', 'c') });
+    const someEvent = fc.record({ type: fc.constantFrom(...types, 'never.heard'), id: fc.constantFrom('a', 'b', 'c') });
     fc.assert(
-      fc.property(fc.array(someFact, { maxLength: 30 }), (facts) => {
+      fc.property(fc.array(someEvent, { maxLength: 30 }), (events) => {
         let snapshot = genesis(machine);
         let state = table.initial;
-        for (const { type, id } of facts) {
-          const fact = factOf(type, id);
-          const recorded = outcome(() => record(machine, snapshot, fact));
-          const stepped = outcome(() => table.step(state, fact as never));
-          const [foreign] = transition(machine, snapshot, fact);
+        for (const { type, id } of events) {
+          const event = eventOf(type, id);
+          const recorded = outcome(() => record(machine, snapshot, event));
+          const stepped = outcome(() => table.step(state, event as never));
+          const [foreign] = transition(machine, snapshot, event);
           if (recorded === 'refused' || stepped === 'refused') {
             expect([recorded, stepped]).toEqual(['refused', 'refused']);
             expect(stateOf(foreign)).toEqual(stateOf(snapshot));

@@ -1,9 +1,9 @@
 import { describe, test } from 'vitest';
-import { type IdempotencyFact, idempotency } from '../../src/domain/idempotency.ts';
+import { type IdempotencyEvent, idempotency } from '../../src/domain/idempotency.ts';
 import { given } from '../support/given.ts';
 
 const day = 24 * 3600 * 1000;
-const reserved = (resource = 'key_1', at = 0, by = 'req_1'): IdempotencyFact => ({
+const reserved = (resource = 'key_1', at = 0, by = 'req_1'): IdempotencyEvent => ({
   type: 'idempotency.reserved',
   reserved_by: by,
   fingerprint: 'f',
@@ -11,8 +11,8 @@ const reserved = (resource = 'key_1', at = 0, by = 'req_1'): IdempotencyFact => 
   reserved_at: at,
 });
 const answer = { status: 201, body: { id: 'key_1' } };
-const completed: IdempotencyFact = { type: 'idempotency.completed', completed_at: 100, ...answer };
-const released: IdempotencyFact = { type: 'idempotency.released', reserved_by: 'req_1' };
+const completed: IdempotencyEvent = { type: 'idempotency.completed', completed_at: 100, ...answer };
+const released: IdempotencyEvent = { type: 'idempotency.released', reserved_by: 'req_1' };
 const nobody: ReadonlySet<string> = new Set();
 const again = (at: number, fingerprint = 'f', ended = nobody) => ({
   fingerprint,

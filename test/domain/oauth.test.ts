@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type OAuthClientFact, oauthClient } from '../../src/domain/oauth/oauth-client.ts';
-import { type OAuthTokenFact, oauthToken, tokenSeconds } from '../../src/domain/oauth/oauth-token.ts';
+import { type OAuthClientEvent, oauthClient } from '../../src/domain/oauth/oauth-client.ts';
+import { type OAuthTokenEvent, oauthToken, tokenSeconds } from '../../src/domain/oauth/oauth-token.ts';
 import { given } from '../support/given.ts';
 
 const secret = { digest: 'd', pepperId: 'p1' } as const;
@@ -14,7 +14,7 @@ test('a client is made once and deleted once', () => {
     ...secret,
     at: 100,
   } as const;
-  const created: OAuthClientFact = {
+  const created: OAuthClientEvent = {
     type: 'oauth_client.created',
     organization_id: 'org_1',
     name: 'c',
@@ -24,7 +24,7 @@ test('a client is made once and deleted once', () => {
     pepper_id: 'p1',
     redacted_value: 'gwo_abc...wxyz',
   };
-  const deleted: OAuthClientFact = { type: 'oauth_client.deleted' };
+  const deleted: OAuthClientEvent = { type: 'oauth_client.deleted' };
   given(oauthClient, []).when('create', input).then([created]).leaves({ status: 'active' });
   given(oauthClient, [created]).when('create', input).refuses({ status: 'active' });
   given(oauthClient, [created]).when('delete', undefined).then([deleted]).leaves({ status: 'deleted' });
@@ -37,7 +37,7 @@ test('a client is made once and deleted once', () => {
 test('a token works for an hour and is revoked once, while it works', () => {
   const input = { clientId: 'oac_1', organizationId: 'org_1', scope: ['projects:read'], ...secret, at: 100 } as const;
   const end = 100 + tokenSeconds * 1000;
-  const issued: OAuthTokenFact = {
+  const issued: OAuthTokenEvent = {
     type: 'oauth_token.issued',
     client_id: 'oac_1',
     organization_id: 'org_1',
@@ -47,7 +47,7 @@ test('a token works for an hour and is revoked once, while it works', () => {
     digest: 'd',
     pepper_id: 'p1',
   };
-  const revoked: OAuthTokenFact = { type: 'oauth_token.revoked' };
+  const revoked: OAuthTokenEvent = { type: 'oauth_token.revoked' };
   given(oauthToken, []).when('issue', input).then([issued]).leaves({ status: 'active' });
   expect(given(oauthToken, [issued]).state.data).toEqual({
     clientId: 'oac_1',

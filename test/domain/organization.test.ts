@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest';
 import {
   maxAdminKeys,
   maxPolicies,
-  type OrganizationFact,
+  type OrganizationEvent,
   organization,
 } from '../../src/domain/organization/organization.ts';
 import { given } from '../support/given.ts';
 
-const created: OrganizationFact = { type: 'organization.created', name: 'Acme', created_at: 1 };
-const suspended: OrganizationFact = { type: 'organization.suspended' };
-const issued = (id: string, writes = true, expires: number | null = null): OrganizationFact => ({
+const created: OrganizationEvent = { type: 'organization.created', name: 'Acme', created_at: 1 };
+const suspended: OrganizationEvent = { type: 'organization.suspended' };
+const issued = (id: string, writes = true, expires: number | null = null): OrganizationEvent => ({
   type: 'organization.admin_key_issued',
   key_id: id,
   writes_admin_keys: writes,
   expires_at: expires,
 });
-const ended = (id: string): OrganizationFact => ({ type: 'organization.admin_key_ended', key_id: id });
+const ended = (id: string): OrganizationEvent => ({ type: 'organization.admin_key_ended', key_id: id });
 
 describe('the life of an organization', () => {
   test('goes from active to suspended and back, and ends closed', () => {
@@ -114,10 +114,10 @@ describe('endAdminKey', () => {
 });
 
 describe('issuePolicy and endPolicy', () => {
-  const admitted = (n: number): OrganizationFact => ({ type: 'organization.policy_issued', policy_id: `pol_${n}` });
-  const left = (n: number): OrganizationFact => ({ type: 'organization.policy_ended', policy_id: `pol_${n}` });
-  const upTo = (n: number): OrganizationFact[] => Array.from({ length: n }, (_, i) => admitted(i));
-  const issue = (history: readonly OrganizationFact[]) =>
+  const admitted = (n: number): OrganizationEvent => ({ type: 'organization.policy_issued', policy_id: `pol_${n}` });
+  const left = (n: number): OrganizationEvent => ({ type: 'organization.policy_ended', policy_id: `pol_${n}` });
+  const upTo = (n: number): OrganizationEvent[] => Array.from({ length: n }, (_, i) => admitted(i));
+  const issue = (history: readonly OrganizationEvent[]) =>
     given(organization, history).when('issuePolicy', { policyId: 'pol_7777' });
 
   test('admit a policy once', () => {
@@ -147,7 +147,7 @@ describe('issuePolicy and endPolicy', () => {
 });
 
 describe('dropAdminKeys', () => {
-  const closed: OrganizationFact = { type: 'organization.closed' };
+  const closed: OrganizationEvent = { type: 'organization.closed' };
   test('withdraws so many, the last that can make others among them', () => {
     const keys = [created, issued('a'), issued('b'), issued('c', false)];
     given(organization, [...keys, closed])

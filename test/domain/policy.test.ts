@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasUnpublishedChanges, policy, policyState } from '../../src/domain/policy/policy.ts';
-import type { Policy, PolicyFact } from '../../src/domain/policy/policy-events.ts';
+import type { Policy, PolicyEvent } from '../../src/domain/policy/policy-events.ts';
 import { defaultTerms, edited, fieldsOf, type Terms, type TermsFields } from '../../src/domain/policy/policy-terms.ts';
-import { IllegalFact, type State } from '../../src/kernel/aggregate/aggregate.ts';
+import { IllegalEvent, type State } from '../../src/kernel/aggregate/aggregate.ts';
 import { actors, type Context } from '../../src/kernel/commands/actor.ts';
 import { given } from '../support/given.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -11,7 +11,7 @@ import { memoryStore } from '../support/memory-store.ts';
 const terms: Terms = { ...defaultTerms, rule: 'true' };
 const say = (fields: Partial<TermsFields> = {}): TermsFields => fieldsOf(edited(terms, fields));
 
-const created: PolicyFact = {
+const created: PolicyEvent = {
   type: 'policy.created',
   organization_id: 'org_1',
   name: 'One',
@@ -19,33 +19,33 @@ const created: PolicyFact = {
   ...say(),
   created_at: 10,
 };
-const updated = (fields: Partial<TermsFields>, at = 20): PolicyFact => ({
+const updated = (fields: Partial<TermsFields>, at = 20): PolicyEvent => ({
   type: 'policy.updated',
   name: 'One',
   description: '',
   ...say(fields),
   updated_at: at,
 });
-const published = (version = 1, fields: Partial<TermsFields> = {}, at = 30): PolicyFact => ({
+const published = (version = 1, fields: Partial<TermsFields> = {}, at = 30): PolicyEvent => ({
   type: 'policy.published',
   version_id: `polv_${version}`,
   version,
   ...say(fields),
   published_at: at,
 });
-const paused: PolicyFact = { type: 'policy.paused', paused_at: 40 };
-const resumed: PolicyFact = { type: 'policy.resumed', resumed_at: 50 };
-const deleted: PolicyFact = { type: 'policy.deleted', deleted_at: 60 };
+const paused: PolicyEvent = { type: 'policy.paused', paused_at: 40 };
+const resumed: PolicyEvent = { type: 'policy.resumed', resumed_at: 50 };
+const deleted: PolicyEvent = { type: 'policy.deleted', deleted_at: 60 };
 
 /** Where a policy can stand, by the state that callers see, with its revision there. */
 const histories = {
-  draft: { facts: [created], revision: 1 },
-  monitoring: { facts: [created, published()], revision: 2 },
+  draft: { events: [created], revision: 1 },
+  monitoring: { events: [created, published()], revision: 2 },
   enforcing: {
-    facts: [created, updated({ mode: 'enforcing' }), published(1, { mode: 'enforcing' })],
+    events: [created, updated({ mode: 'enforcing' }), published(1, { mode: 'enforcing' })],
     revision: 3,
   },
-  paused: { facts: [created, published(), paused], revision: 3 },
+  paused: { events: [created, published(), paused], revision: 3 },
 } as const;
 type Visible = keyof typeof histories;
 const all = Object.keys(histories) as Visible[];
@@ -56,7 +56,7 @@ const conflict = (current: number) => ({
 });
 const refusalOf = (code: string) => ({ refusal: { code } });
 const shownBy = (state: State<Policy>): string => policyState(state);
-const standing = (facts: readonly PolicyFact[]): State<Policy> => given(policy, facts).state;
+const standing = (events: readonly PolicyEvent[]): State<Policy> => given(policy, events).state;
 
 describe('create', () => {
   const input = { organizationId: 'org_1', name: 'One', description: '', terms, at: 10 };
@@ -73,7 +73,7 @@ describe('create', () => {
   });
   test('taken up again after a crash finds the policy, as it is by now', () => {
     given(policy, [created]).when('create', input).then([]);
-    given(policy, histories.paused.facts).when('create', input).then([]);
+    given(policy, histories.paused.events).when('create', input).then([]);
   });
   test('taken up again when the policy is deleted has no result to give', () => {
     given(policy, [created, deleted]).when('create', input).refuses(refusalOf('idempotency_result_unavailable'));
@@ -86,22 +86,22 @@ describe('a stale revision', () => {
   const commands = ['update', 'publish', 'pause', 'resume', 'delete'] as const;
   const cases = all.flatMap((state) => commands.map((command) => ({ state, command })));
   test.each(cases)('is a conflict before anything else: $command of $state', ({ state, command }) => {
-    const { facts, revision } = histories[state];
+    const { events, revision } = histories[state];
     for (const stale of others(revision)) {
       // The one revision besides the current that a pause may name: the one that the pause in effect was given.
       if (command === 'pause' && state === 'paused' && stale === revision - 1) continue;
       const input = { revision: stale, at, versionId: 'polv_x', ...changes };
-      given(policy, facts).when(command, input).refuses(conflict(revision));
+      given(policy, events).when(command, input).refuses(conflict(revision));
     }
   });
 });
 
 describe('update', () => {
   test.each(all)('edits the draft of a %s policy and nothing that is in force', (state) => {
-    const { facts, revision } = histories[state];
-    const before = standing(facts);
+    const { events, revision } = histories[state];
+    const before = standing(events);
     const fields = { ...fieldsOf(before.data.draft), rule: 'false' };
-    given(policy, facts)
+    given(policy, events)
       .when('update', { revision, changes: { rule: 'false', description: 'why' }, at })
       .then([{ type: 'policy.updated', name: 'One', description: 'why', ...fields, updated_at: at }])
       .leaves({
@@ -142,7 +142,7 @@ describe('update', () => {
   test('refuses a scope that does not go with the projects of the draft', () => {
     const misfit = { refusal: { code: 'validation_failed', param: 'project_ids' } };
     const about = updated({ scope: 'project', project_ids: ['proj_1'] });
-    const update = (changes: Partial<TermsFields>, history: readonly PolicyFact[]) =>
+    const update = (changes: Partial<TermsFields>, history: readonly PolicyEvent[]) =>
       given(policy, history).when('update', { revision: history.length, changes, at });
     update({ scope: 'project' }, [created]).refuses(misfit);
     update({ project_ids: ['proj_1'] }, [created]).refuses(misfit);
@@ -184,15 +184,15 @@ describe('publish', () => {
     expect(shownBy(state)).toBe('enforcing');
   });
   test('while paused makes the version current and stays paused', () => {
-    const history = [...histories.paused.facts, updated({ mode: 'enforcing' })];
+    const history = [...histories.paused.events, updated({ mode: 'enforcing' })];
     given(policy, history)
       .when('publish', { revision: 4, versionId: 'polv_2', at })
       .then([published(2, { mode: 'enforcing' }, at)])
       .leaves({ status: 'paused', data: { revision: 5 } });
   });
   test.each(['monitoring', 'enforcing', 'paused'] as const)('without changes is refused: %s', (state) => {
-    const { facts, revision } = histories[state];
-    given(policy, facts)
+    const { events, revision } = histories[state];
+    given(policy, events)
       .when('publish', { revision, versionId: 'polv_2', at })
       .refuses(refusalOf('policy_no_unpublished_changes'));
   });
@@ -204,7 +204,7 @@ describe('publish', () => {
       .refuses(refusalOf('policy_no_unpublished_changes'));
   });
   test('is not asked for by a change of the name', () => {
-    const renamed: PolicyFact = { ...updated({}), name: 'Two' } as PolicyFact;
+    const renamed: PolicyEvent = { ...updated({}), name: 'Two' } as PolicyEvent;
     expect(hasUnpublishedChanges(standing([created, published(), renamed]).data)).toBe(false);
   });
   test.each([
@@ -229,28 +229,28 @@ describe('publish', () => {
 
 describe('pause', () => {
   test.each(['monitoring', 'enforcing'] as const)('takes a %s policy out of force', (state) => {
-    const { facts, revision } = histories[state];
-    given(policy, facts)
+    const { events, revision } = histories[state];
+    given(policy, events)
       .when('pause', { revision, at })
       .then([{ type: 'policy.paused', paused_at: at }])
       .leaves({ status: 'paused', data: { revision: revision + 1, updatedAt: at, pausedRevision: revision } });
   });
   test('shows paused, also with a version that was published meanwhile', () => {
-    expect(shownBy(standing(histories.paused.facts))).toBe('paused');
-    expect(shownBy(standing([...histories.paused.facts, published(2, { mode: 'enforcing' })]))).toBe('paused');
+    expect(shownBy(standing(histories.paused.events))).toBe('paused');
+    expect(shownBy(standing([...histories.paused.events, published(2, { mode: 'enforcing' })]))).toBe('paused');
   });
   test('of a paused policy changes nothing, at its revision and at the one that the pause was given', () => {
-    for (const revision of [2, 3]) given(policy, histories.paused.facts).when('pause', { revision, at }).then([]);
-    given(policy, histories.paused.facts).when('pause', { revision: 1, at }).refuses(conflict(3));
+    for (const revision of [2, 3]) given(policy, histories.paused.events).when('pause', { revision, at }).then([]);
+    given(policy, histories.paused.events).when('pause', { revision: 1, at }).refuses(conflict(3));
   });
   test('is still known after an edit, by the revision that it was given and by none in between', () => {
-    const history = [...histories.paused.facts, updated({ rule: 'false' })];
+    const history = [...histories.paused.events, updated({ rule: 'false' })];
     given(policy, history).when('pause', { revision: 2, at }).then([]);
     given(policy, history).when('pause', { revision: 3, at }).refuses(conflict(4));
     given(policy, history).when('pause', { revision: 4, at }).then([]);
   });
   test('repeated after a resume is a conflict, so that a late repetition does not pause again', () => {
-    const history = [...histories.paused.facts, resumed];
+    const history = [...histories.paused.events, resumed];
     given(policy, history).when('pause', { revision: 2, at }).refuses(conflict(4));
     given(policy, history).when('pause', { revision: 3, at }).refuses(conflict(4));
     given(policy, history)
@@ -258,13 +258,13 @@ describe('pause', () => {
       .leaves({ data: { pausedRevision: 4, revision: 5 } });
   });
   test('of a draft is refused: nothing is live', () => {
-    given(policy, [created]).when('pause', { revision: 1, at }).refuses({ status: 'draft', name: 'IllegalFact' });
+    given(policy, [created]).when('pause', { revision: 1, at }).refuses({ status: 'draft', name: 'IllegalEvent' });
   });
 });
 
 describe('resume', () => {
   test('brings back the current version, whatever the draft says', () => {
-    const history = [...histories.paused.facts, updated({ mode: 'enforcing', rule: 'false' })];
+    const history = [...histories.paused.events, updated({ mode: 'enforcing', rule: 'false' })];
     given(policy, history)
       .when('resume', { revision: 4, at })
       .then([{ type: 'policy.resumed', resumed_at: at }])
@@ -274,29 +274,29 @@ describe('resume', () => {
     expect(state.data.current?.rule).toBe('true');
   });
   test('brings back what was published during the pause', () => {
-    const history = [...histories.paused.facts, published(2, { mode: 'enforcing' }), resumed];
+    const history = [...histories.paused.events, published(2, { mode: 'enforcing' }), resumed];
     expect(shownBy(standing(history))).toBe('enforcing');
   });
   test.each(['draft', 'monitoring', 'enforcing'] as const)('is refused where nothing is paused: %s', (state) => {
-    const { facts, revision } = histories[state];
-    given(policy, facts).when('resume', { revision, at }).refuses(IllegalFact);
+    const { events, revision } = histories[state];
+    given(policy, events).when('resume', { revision, at }).refuses(IllegalEvent);
   });
 });
 
 describe('delete', () => {
   test.each(['draft', 'paused'] as const)('ends a %s policy', (state) => {
-    const { facts, revision } = histories[state];
-    given(policy, facts)
+    const { events, revision } = histories[state];
+    given(policy, events)
       .when('delete', { revision, at })
       .then([{ type: 'policy.deleted', deleted_at: at }])
       .leaves({ status: 'deleted', data: { updatedAt: at } });
   });
   test.each(['monitoring', 'enforcing'] as const)('is refused while in force: %s', (state) => {
-    const { facts, revision } = histories[state];
-    given(policy, facts).when('delete', { revision, at }).refuses({ status: 'live', name: 'IllegalFact' });
+    const { events, revision } = histories[state];
+    given(policy, events).when('delete', { revision, at }).refuses({ status: 'live', name: 'IllegalEvent' });
   });
   test('leaves nothing that a command could find, whatever revision it names', () => {
-    const history = [...histories.paused.facts, deleted];
+    const history = [...histories.paused.events, deleted];
     for (const revision of [1, 2, 3, 4, 5]) {
       for (const command of ['update', 'publish', 'pause', 'resume', 'delete'] as const) {
         const input = { revision, at, versionId: 'polv_x', changes: {} };
@@ -307,7 +307,7 @@ describe('delete', () => {
 });
 
 test('look changes nothing', () => {
-  for (const state of all) given(policy, histories[state].facts).when('look', undefined).then([]);
+  for (const state of all) given(policy, histories[state].events).when('look', undefined).then([]);
 });
 
 describe('pauses at the same time with the same revision', () => {
@@ -336,7 +336,7 @@ describe('pauses at the same time with the same revision', () => {
       ),
     );
     expect(pausesIn(set.store)).toHaveLength(1);
-    expect(told.filter(({ facts }) => facts.length > 0)).toHaveLength(1);
+    expect(told.filter(({ events }) => events.length > 0)).toHaveLength(1);
     for (const { state } of told)
       expect(state).toMatchObject({ status: 'paused', data: { revision: 3, pausedRevision: 2 } });
   });
@@ -355,7 +355,7 @@ describe('pauses at the same time with the same revision', () => {
         );
         const answers = await s.waitFor(Promise.all(told));
         expect(pausesIn(set.store)).toHaveLength(1);
-        expect(answers.filter(({ facts }) => facts.length > 0)).toHaveLength(1);
+        expect(answers.filter(({ events }) => events.length > 0)).toHaveLength(1);
         for (const { state } of answers) expect(state.data.revision).toBe(3);
       }),
       { numRuns: 60 },
@@ -378,7 +378,7 @@ describe('pauses at the same time with the same revision', () => {
         });
         const answers = await s.waitFor(Promise.all(told));
         const changes = answers.flatMap((answer) =>
-          answer instanceof Error ? [] : answer.facts.length > 0 ? [answer] : [],
+          answer instanceof Error ? [] : answer.events.length > 0 ? [answer] : [],
         );
         const events = set.store.log.filter(({ stream }) => stream === 'policy-pol_1');
         expect(events).toHaveLength(2 + changes.length);

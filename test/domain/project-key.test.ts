@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   longestGraceSeconds,
-  type ProjectKeyFact,
+  type ProjectKeyEvent,
   projectKey,
   successorExpiry,
 } from '../../src/domain/key/project-key.ts';
@@ -19,7 +19,7 @@ const input = {
   redactedValue: 'gwp_abc...wxyz',
   at: now,
 } as const;
-const created = (expiresAt: number | null = null): ProjectKeyFact => ({
+const created = (expiresAt: number | null = null): ProjectKeyEvent => ({
   type: 'project_key.created',
   organization_id: 'org_1',
   project_id: 'proj_1',
@@ -31,9 +31,9 @@ const created = (expiresAt: number | null = null): ProjectKeyFact => ({
   pepper_id: 'p1',
   redacted_value: 'gwp_abc...wxyz',
 });
-const suspended: ProjectKeyFact = { type: 'project_key.suspended' };
-const revoked: ProjectKeyFact = { type: 'project_key.revoked', reason: 'requested' };
-const expired: ProjectKeyFact = { type: 'project_key.expired' };
+const suspended: ProjectKeyEvent = { type: 'project_key.suspended' };
+const revoked: ProjectKeyEvent = { type: 'project_key.revoked', reason: 'requested' };
+const expired: ProjectKeyEvent = { type: 'project_key.expired' };
 
 describe('create', () => {
   test('makes an active key', () => {
@@ -60,7 +60,7 @@ describe('create', () => {
 });
 
 describe('update', () => {
-  const update = (fields: object): ProjectKeyFact => ({
+  const update = (fields: object): ProjectKeyEvent => ({
     type: 'project_key.updated',
     name: 'k',
     permissions: ['models:read'],
@@ -82,7 +82,7 @@ describe('update', () => {
       .when('update', { expiresAt: null, at: now })
       .then([update({})]);
   });
-  test('that changes nothing is no fact', () => {
+  test('that changes nothing is no event', () => {
     given(projectKey, [created()])
       .when('update', { name: 'k', permissions: ['models:read'], at: now })
       .then([]);
@@ -168,7 +168,7 @@ describe('expire', () => {
 
 describe('rotate', () => {
   const order = { successorId: 'key_2', graceSeconds: 60, at: now + 999 };
-  const rotated = (expires_at: number, successor_id = 'key_2'): ProjectKeyFact => ({
+  const rotated = (expires_at: number, successor_id = 'key_2'): ProjectKeyEvent => ({
     type: 'project_key.rotated',
     successor_id,
     expires_at,
@@ -224,7 +224,7 @@ describe('rotate', () => {
     update(now + 59_999).leaves({ data: { expiresAt: now + 59_999 } });
     given(projectKey, [...history, revoked])
       .when('update', { expiresAt: null, at: now })
-      .refuses({ status: 'revoked', name: 'IllegalFact' });
+      .refuses({ status: 'revoked', name: 'IllegalEvent' });
     given(projectKey, history)
       .when('update', { name: 'old', at: now })
       .leaves({ data: { name: 'old' } });
@@ -240,7 +240,7 @@ describe('rotate', () => {
     const successor = { ...input, rotatedFrom: 'key_1', windowsOf: 'key_0' };
     given(projectKey, [])
       .when('create', successor)
-      .then([{ ...created(), rotated_from: 'key_1', windows_of: 'key_0' } as ProjectKeyFact])
+      .then([{ ...created(), rotated_from: 'key_1', windows_of: 'key_0' } as ProjectKeyEvent])
       .leaves({ data: { rotatedFrom: 'key_1', rotatedTo: null, windowsOf: 'key_0' } });
   });
   test.each([
@@ -255,7 +255,7 @@ describe('rotate', () => {
 });
 
 test('a key that never came refuses every command, also those that would change nothing', () => {
-  const never = { status: 'absent', name: 'IllegalFact' };
+  const never = { status: 'absent', name: 'IllegalEvent' };
   given(projectKey, []).when('update', { at: now }).refuses(never);
   given(projectKey, []).when('suspend', { at: now }).refuses(never);
   given(projectKey, []).when('reactivate', { at: now }).refuses(never);

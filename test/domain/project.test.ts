@@ -1,12 +1,12 @@
 import { describe, test } from 'vitest';
-import { maxLiveKeys, type ProjectFact, project } from '../../src/domain/project/project.ts';
+import { maxLiveKeys, type ProjectEvent, project } from '../../src/domain/project/project.ts';
 import { given } from '../support/given.ts';
 
-const created: ProjectFact = { type: 'project.created', organization_id: 'org_1', name: 'One', created_at: 5 };
-const archived: ProjectFact = { type: 'project.archived', archived_at: 9 };
-const issued = (n: number): ProjectFact => ({ type: 'project.key_issued', key_id: `key_${n}` });
-const ended = (n: number): ProjectFact => ({ type: 'project.key_ended', key_id: `key_${n}` });
-const issuedUpTo = (n: number): ProjectFact[] => Array.from({ length: n }, (_, i) => issued(i));
+const created: ProjectEvent = { type: 'project.created', organization_id: 'org_1', name: 'One', created_at: 5 };
+const archived: ProjectEvent = { type: 'project.archived', archived_at: 9 };
+const issued = (n: number): ProjectEvent => ({ type: 'project.key_issued', key_id: `key_${n}` });
+const ended = (n: number): ProjectEvent => ({ type: 'project.key_ended', key_id: `key_${n}` });
+const issuedUpTo = (n: number): ProjectEvent[] => Array.from({ length: n }, (_, i) => issued(i));
 
 describe('create', () => {
   test('makes an active project', () => {
@@ -49,7 +49,7 @@ describe('rename', () => {
 });
 
 describe('the models that a project may use', () => {
-  const allowed = (models: readonly string[] | null): ProjectFact => ({ type: 'project.models_allowed', models });
+  const allowed = (models: readonly string[] | null): ProjectEvent => ({ type: 'project.models_allowed', models });
   test('change, beside the name or alone', () => {
     given(project, [created])
       .when('update', { allowedModels: ['a'] })

@@ -90,7 +90,7 @@ describe('an event of another application', () => {
     ['an id too long', event(`project-proj_${id}0`, 'project.created')],
     ['a letter that ids do not have', event(`project-proj_${id.replace('0', 'o')}`, 'project.created')],
     ['a type of its own', event(`project-proj_${id}`, 'ProjectCreated')],
-    ['a fact of another category', event(`project-proj_${id}`, 'policy.created')],
+    ['an event of another category', event(`project-proj_${id}`, 'policy.created')],
     ['no metadata', event(`project-proj_${id}`, 'project.created', { metadata: {} })],
     ['metadata that is no object', event(`project-proj_${id}`, 'project.created', { metadata: null })],
     ['metadata without a time', event(`project-proj_${id}`, 'project.created', { metadata: { ...metadata, at: '1' } })],

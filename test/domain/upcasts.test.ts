@@ -6,11 +6,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { auditKeyOf, auditRows } from '../../projections/audit-log.ts';
 import { organizationRows } from '../../projections/organizations.ts';
-import { factOf } from '../../projections/recorded.ts';
+import { eventOf } from '../../projections/recorded.ts';
 import { allAggregates } from '../../src/app/aggregates.ts';
 import { replayOf } from '../../src/audit/history.ts';
 import type { Organization } from '../../src/domain/organization/organization.ts';
-import { NewerFact, upcast } from '../../src/kernel/aggregate/upcast.ts';
+import { NewerEvent, upcast } from '../../src/kernel/aggregate/upcast.ts';
 import { openReadModels } from '../../src/kernel/projections/projection.ts';
 import type { NewEvent, Recorded } from '../../src/kernel/store/store.ts';
 import { event } from '../support/events.ts';
@@ -19,7 +19,7 @@ import { type MemoryStore, memoryStore } from '../support/memory-store.ts';
 const id = `org_${'0'.repeat(26)}`;
 const stream = `organization-${id}`;
 
-/** An organization as the first version of its facts wrote it, which must be readable for ever. */
+/** An organization as the first version of its events wrote it, which must be readable for ever. */
 const oldLog = (
   [
     ['organization.created', { name: 'Acme', created_at: 1_700_000_000_000 }],
@@ -60,7 +60,7 @@ describe('a log of the first version', () => {
 
   test('has its references: the same entry again changes nothing', async () => {
     const told = await tell().dispatch(id, 'topUp', { amount: 20_000_000, reference: 'invoice-17' }, context);
-    expect(told.facts).toEqual([]);
+    expect(told.events).toEqual([]);
   });
 
   test('is shown by the lists and the audit log', async () => {
@@ -88,14 +88,14 @@ describe('a log of the first version', () => {
   });
 });
 
-test('a fact of a newer version is not read as if it were known', async () => {
+test('an event of a newer version is not read as if it were known', async () => {
   const [first] = store.log;
   const metadata = { ...first!.metadata, v: 3 };
   const newer: Recorded = { ...first!, metadata };
-  expect(() => factOf(newer)).toThrow(NewerFact);
-  expect(() => factOf(newer)).toThrow('organization.created is of version 3 of the facts of organization');
+  expect(() => eventOf(newer)).toThrow(NewerEvent);
+  expect(() => eventOf(newer)).toThrow('organization.created is of version 3 of the events of organization');
   store.plant(stream, [{ ...event(0), type: 'organization.suspended', metadata }]);
-  await expect(tell().dispatch(id, 'reactivate', undefined, context)).rejects.toThrow(NewerFact);
+  await expect(tell().dispatch(id, 'reactivate', undefined, context)).rejects.toThrow(NewerEvent);
 });
 
 test('each version is read by all the steps that follow it, in order', () => {
@@ -110,14 +110,14 @@ test('each version is read by all the steps that follow it, in order', () => {
         ]),
       ) as never;
       const law = { category: 'tale', version, upcasts };
-      const fact = upcast(law, {
+      const read = upcast(law, {
         ...event(0),
         type: 'told',
         data: { steps: [] },
         metadata: { ...event(0).metadata, v },
       });
       const due = listed.filter((from) => from >= v && from < version).sort((a, b) => a - b);
-      expect(fact).toEqual({ type: 'told', steps: due });
+      expect(read).toEqual({ type: 'told', steps: due });
       expect(upcast(law, { ...event(0), type: 'other', metadata: { ...event(0).metadata, v } })).toEqual({
         ...event(0).data,
         type: 'other',

@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { whenIn } from '../../src/cli/audit-questions/words.ts';
 import { type ProjectKey, projectKey } from '../../src/domain/key/project-key.ts';
-import { type Fact, genesis, record, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
+import { type DomainEvent, genesis, record, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
 import { archive, call, createKey, createProject, type Json, paths } from './calls.ts';
 import { weirHere } from './here.ts';
 import { eventually, type Finished, freshDir, runWeir, type Server, startServer } from './server.ts';
@@ -70,7 +70,7 @@ const stateOfKey = async (...args: string[]): Promise<Json> => {
 const folded = (events: readonly Event[]): Json => {
   const { machine } = projectKey;
   const snapshot = events.reduce(
-    (at, { type, data }) => record(machine, at, { ...data, type } as Fact),
+    (at, { type, data }) => record(machine, at, { ...data, type } as DomainEvent),
     genesis(machine),
   );
   const { status, data } = stateOf<ProjectKey>(snapshot);

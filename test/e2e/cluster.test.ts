@@ -274,10 +274,10 @@ describe('a gateway on a cluster', () => {
   });
 
   // The last: from here on the log holds what cannot be.
-  test('with a fact of ours in its log that the law refuses serves what it knows, and names what stands still', async () => {
+  test('with an event of ours in its log that the law refuses serves what it knows, and names what stands still', async () => {
     const stream = `project-${server.first.project_id}`;
-    const facts = await collect(other.read(stream));
-    await other.append(stream, [{ ...facts[0]!, id: event(0).id }], facts.length - 1);
+    const events = await collect(other.read(stream));
+    await other.append(stream, [{ ...events[0]!, id: event(0).id }], events.length - 1);
     const named =
       /^503 Not available: read models \(projects stands still at revision \d+ of project-proj_\w+: proj_\w+ is active and does not admit project\.created\)/;
     const standsStill = async () => {
@@ -285,7 +285,7 @@ describe('a gateway on a cluster', () => {
       expect(await infer(server, server.first.project_api_key)).toBe(200);
     };
     await standsStill();
-    expect(told(server, 'follower.stopped')).toMatchObject([{ follower: 'projects', stream, revision: facts.length }]);
+    expect(told(server, 'follower.stopped')).toMatchObject([{ follower: 'projects', stream, revision: events.length }]);
     await server.stop();
     server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: cluster.url, AUDIT_SINKS: sink } });
     await standsStill();

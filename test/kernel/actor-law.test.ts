@@ -2,25 +2,25 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { factOf } from '../../projections/recorded.ts';
+import { eventOf } from '../../projections/recorded.ts';
 import { genesis, record, type Snapshot, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
 import { type ActorOptions, actors, type Context } from '../../src/kernel/commands/actor.ts';
 import type { CommandResult } from '../../src/kernel/commands/command.ts';
 import { type EventStore, type Metadata, type Recorded, StoreUnavailable } from '../../src/kernel/store/store.ts';
 import { type Fault, type MemoryStore, memoryStore } from '../support/memory-store.ts';
-import { type Ticket, type TicketFact, ticket } from './ticket.ts';
+import { type Ticket, type TicketEvent, ticket } from './ticket.ts';
 
-/** What one command asks for; the facts of the command number n carry its id, `cmd_n`. */
+/** What one command asks for; the events of the command number n carry its id, `cmd_n`. */
 interface Plan {
   readonly id: 'tic_1' | 'tic_2';
   readonly command: 'open' | 'work' | 'park' | 'resume' | 'top';
-  readonly facts: number;
+  readonly events: number;
 }
 
 const anyPlan: fc.Arbitrary<Plan> = fc.record({
   id: fc.constantFrom('tic_1', 'tic_2'),
   command: fc.constantFrom('open', 'work', 'work', 'work', 'park', 'resume', 'top'),
-  facts: fc.integer({ min: 1, max: 3 }),
+  events: fc.integer({ min: 1, max: 3 }),
 });
 
 const anyFault = fc.oneof(
@@ -31,21 +31,21 @@ const anyFault = fc.oneof(
 interface Outcome {
   readonly plan: Plan;
   readonly commandId: string;
-  readonly told: CommandResult<Ticket, TicketFact> | undefined;
+  readonly told: CommandResult<Ticket, TicketEvent> | undefined;
   readonly error: unknown;
   readonly isRepeated: boolean;
 }
 
 const foldOf = (events: readonly Recorded[]): Snapshot =>
-  events.reduce((at, event) => record(ticket.machine, at, factOf(event)), genesis(ticket.machine));
+  events.reduce((at, recorded) => record(ticket.machine, at, eventOf(recorded)), genesis(ticket.machine));
 
 /** A rival writes what the chart admits there, or leaves it. */
 const rivalFor = (store: MemoryStore, stream: string, hours: number): Fault => {
-  const fact = { type: 'ticket.worked', hours };
-  const at = foldOf(store.log.filter((event) => event.stream === stream));
-  if (!at.can(fact)) return 'none';
+  const event = { type: 'ticket.worked', hours };
+  const at = foldOf(store.log.filter((recorded) => recorded.stream === stream));
+  if (!at.can(event)) return 'none';
   const metadata = { at: 0 } as Metadata;
-  return { rival: [{ id: randomUUID(), type: fact.type, data: { hours }, metadata }] };
+  return { rival: [{ id: randomUUID(), type: event.type, data: { hours }, metadata }] };
 };
 
 /** Runs the plans, all told at once, in an order and with faults that fast-check chooses. */
@@ -79,7 +79,7 @@ const play = async (
   const tickets = actors(ticket, { store: watched, ...options });
   const told = plans.map(async (plan, number): Promise<Outcome> => {
     const commandId = `cmd_${number}`;
-    const hours = Array.from({ length: plan.facts }, (_, index) => number * 10 + index);
+    const hours = Array.from({ length: plan.events }, (_, index) => number * 10 + index);
     const input = { title: 't', hours, upTo: number * 7 };
     const context: Context = { actor: { type: 'system', id: 'w' }, commandId };
     let error: unknown;
@@ -113,13 +113,13 @@ const check = ({ store, outcomes, mostAtOnce }: Awaited<ReturnType<typeof play>>
     let lastRevision = -1;
     for (const { plan, commandId, told, error, isRepeated } of own) {
       const there = events.filter(({ metadata }) => metadata.$causationId === commandId);
-      const inFull = plan.command === 'work' ? plan.facts : 1;
+      const inFull = plan.command === 'work' ? plan.events : 1;
       expect([0, inFull]).toContain(there.length);
       if (told && told.position !== null) {
         const upTo = events.slice(0, told.revision! + 1);
         expect(told.state).toEqual(stateOf(foldOf(upTo)));
         expect(upTo.some(({ position }) => position === told.position)).toBe(true);
-        expect(there.map(factOf)).toEqual(told.facts);
+        expect(there.map(eventOf)).toEqual(told.events);
         expect(there.at(-1)!.revision - there[0]!.revision).toBe(there.length - 1);
         // Answers come in the order the commands were told, each further along the stream.
         if (!isRepeated) expect(told.revision!).toBeGreaterThan(lastRevision);
@@ -141,8 +141,8 @@ const law = (options: Partial<ActorOptions> = {}) =>
     fc.array(anyFault, { maxLength: 20 }),
     async (s, plans, faults) => {
       const opening: Plan[] = [
-        { id: 'tic_1', command: 'open', facts: 1 },
-        { id: 'tic_2', command: 'open', facts: 1 },
+        { id: 'tic_1', command: 'open', events: 1 },
+        { id: 'tic_2', command: 'open', events: 1 },
       ];
       check(await play(s, [...opening, ...plans], faults, options));
     },

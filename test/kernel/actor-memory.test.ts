@@ -104,19 +104,19 @@ describe('an older copy of the log in its place', () => {
 
 describe('corruption', () => {
   test.each([
-    ['a fact nobody knows', { type: 'ticket.burned' }],
-    ['a fact the chart does not admit here', { type: 'ticket.resumed' }],
+    ['an event nobody knows', { type: 'ticket.burned' }],
+    ['an event the chart does not admit here', { type: 'ticket.resumed' }],
     ['a second beginning', { type: 'ticket.opened', title: 'b' }],
-  ])('%s is named and never skipped', async (_, fact) => {
+  ])('%s is named and never skipped', async (_, event) => {
     const { tickets, store } = stage();
     store.plant(stream, [
       foreign({ type: 'ticket.opened', title: 'a' }),
-      foreign(fact),
+      foreign(event),
       foreign({ type: 'ticket.parked' }),
     ]);
     const error = await refusal(tickets.dispatch('tic_1', 'work', { hours: [1] }, me));
     expect(error).toBeInstanceOf(CorruptStream);
-    expect(error).toMatchObject({ stream, revision: 1, type: fact.type });
+    expect(error).toMatchObject({ stream, revision: 1, type: event.type });
     expect(await refusal(tickets.dispatch('tic_1', 'work', { hours: [1] }, me))).toBeInstanceOf(CorruptStream);
     expect(store.log).toHaveLength(3);
   });
@@ -129,7 +129,7 @@ describe('corruption', () => {
     const lossy: EventStore = {
       ...store,
       async *read(name, range): AsyncGenerator<Recorded> {
-        for await (const event of store.read(name, range)) if (event.revision !== 1) yield event;
+        for await (const recorded of store.read(name, range)) if (recorded.revision !== 1) yield recorded;
       },
     };
     const error = await refusal(actors(ticket, { store: lossy }).dispatch('tic_1', 'park', undefined, me));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { IllegalFact } from '../../src/kernel/aggregate/aggregate.ts';
+import { IllegalEvent } from '../../src/kernel/aggregate/aggregate.ts';
 import { chained } from '../../src/kernel/aggregate/chained.ts';
 import { actors, type Context } from '../../src/kernel/commands/actor.ts';
 import { hashOf } from '../../src/kernel/store/event-hash.ts';
@@ -13,11 +13,11 @@ import { TooMuch, ticket } from './ticket.ts';
 const inOrder = (...faults: Fault[]): MemoryOptions => ({ fault: () => faults.shift() ?? 'none' });
 
 describe('dispatch', () => {
-  test('records the facts and answers where they left the stream', async () => {
+  test('records the events and answers where they left the stream', async () => {
     const { tickets, store } = stage();
     const first = await tickets.dispatch('tic_1', 'open', { title: 'a' }, me);
     const second = await tickets.dispatch('tic_1', 'work', { hours: [1, 2] }, me);
-    expect(first).toMatchObject({ revision: 0, facts: [{ type: 'ticket.opened', title: 'a' }] });
+    expect(first).toMatchObject({ revision: 0, events: [{ type: 'ticket.opened', title: 'a' }] });
     expect(second).toMatchObject({ revision: 2, state: { status: 'open', data: { title: 'a', hours: 3 } } });
     expect(second.position).toBe(store.log.at(-1)?.position);
     expect(store.log.map(({ stream, revision, type, data }) => ({ stream, revision, type, data }))).toEqual([
@@ -30,7 +30,7 @@ describe('dispatch', () => {
   test('answers with position null where nothing was decided', async () => {
     const { tickets, store } = await opened();
     const told = await tickets.dispatch('tic_1', 'work', { hours: [] }, me);
-    expect(told).toMatchObject({ revision: 0, position: null, facts: [], state: { status: 'open' } });
+    expect(told).toMatchObject({ revision: 0, position: null, events: [], state: { status: 'open' } });
     expect(await tickets.dispatch('tic_2', 'work', { hours: [] }, me)).toMatchObject({
       revision: null,
       position: null,
@@ -87,7 +87,7 @@ describe('dispatch', () => {
     await tickets.dispatch('tic_1', 'open', { title: 'a' }, context);
     stop();
     expect(signals).toEqual([
-      ['command.recorded', { requestId: 'req_1', stream, revision: 0, facts: ['ticket.opened'] }],
+      ['command.recorded', { requestId: 'req_1', stream, revision: 0, events: ['ticket.opened'] }],
     ]);
   });
 
@@ -99,7 +99,7 @@ describe('dispatch', () => {
 
   test('lets refusals of the chart and of the decision through as they are', async () => {
     const { tickets, store } = await opened();
-    expect(await refusal(tickets.dispatch('tic_1', 'open', { title: 'b' }, me))).toBeInstanceOf(IllegalFact);
+    expect(await refusal(tickets.dispatch('tic_1', 'open', { title: 'b' }, me))).toBeInstanceOf(IllegalEvent);
     expect(await refusal(tickets.dispatch('tic_1', 'work', { hours: [1_000_001] }, me))).toBeInstanceOf(TooMuch);
     expect((await tickets.dispatch('tic_1', 'park', undefined, me)).revision).toBe(1);
     expect(store.log).toHaveLength(2);
@@ -110,7 +110,7 @@ describe('other writers', () => {
   test('are found out at the append, and the command is decided anew on what they left', async () => {
     const { tickets, store } = await opened(inOrder('none', { rival: [foreign({ type: 'ticket.worked', hours: 4 })] }));
     const told = await tickets.dispatch('tic_1', 'top', { upTo: 10 }, me);
-    expect(told).toMatchObject({ revision: 2, facts: [{ hours: 6 }], state: { data: { hours: 10 } } });
+    expect(told).toMatchObject({ revision: 2, events: [{ hours: 6 }], state: { data: { hours: 10 } } });
     expect(store.log).toHaveLength(3);
   });
 
@@ -121,7 +121,7 @@ describe('other writers', () => {
     expect((await tickets.dispatch('tic_1', 'work', { hours: [1] }, me)).revision).toBe(3);
   });
 
-  test('are looked for before a command is answered without facts', async () => {
+  test('are looked for before a command is answered without events', async () => {
     const { tickets, store } = await opened();
     store.plant(stream, [foreign({ type: 'ticket.worked', hours: 4 })]);
     expect(await tickets.dispatch('tic_1', 'top', { upTo: 0 }, me)).toMatchObject({ revision: 1, position: null });
@@ -189,7 +189,7 @@ describe('an outcome that is unknown', () => {
     expect(told).toMatchObject({
       revision: 2,
       position: store.log.at(-1)?.position,
-      facts: [{ hours: 5 }, { hours: 6 }],
+      events: [{ hours: 5 }, { hours: 6 }],
     });
     expect(store.log).toHaveLength(3);
   });

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { assign, initialTransition, setup, transition } from 'xstate';
-import { type Changes, genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
+import { type Changes, genesis, IllegalEvent, record, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
 import { compile } from '../../src/kernel/aggregate/chart.ts';
 import { given } from '../support/given.ts';
-import { type Ticket, type TicketFact, type TicketState, TooMuch, ticket } from './ticket.ts';
-import { anyFact, anyHistory } from './ticket-facts.ts';
+import { type Ticket, type TicketEvent, type TicketState, TooMuch, ticket } from './ticket.ts';
+import { anyEvent, anyHistory } from './ticket-events.ts';
 
 const { machine } = ticket;
 
@@ -15,14 +15,14 @@ describe('record', () => {
       fc.property(anyHistory, (history) => {
         let [theirs] = initialTransition(machine);
         let ours = genesis(machine);
-        for (const fact of history) {
-          const isLive = theirs.status === 'active' && theirs.can(fact);
+        for (const event of history) {
+          const isLive = theirs.status === 'active' && theirs.can(event);
           if (!isLive) {
-            expect(() => record(machine, ours, fact)).toThrow(IllegalFact);
+            expect(() => record(machine, ours, event)).toThrow(IllegalEvent);
             continue;
           }
-          [theirs] = transition(machine, theirs, fact);
-          ours = record(machine, ours, fact);
+          [theirs] = transition(machine, theirs, event);
+          ours = record(machine, ours, event);
           expect(ours.value).toEqual(theirs.value);
           expect(ours.context).toEqual(theirs.context);
           expect(ours.status).toEqual(theirs.status);
@@ -45,14 +45,14 @@ describe('record', () => {
     });
     const gone = record(leaky, genesis(leaky), { type: 'end' });
     expect(gone.can({ type: 'undead' })).toBe(true);
-    expect(() => record(leaky, gone, { type: 'undead' })).toThrow(IllegalFact);
+    expect(() => record(leaky, gone, { type: 'undead' })).toThrow(IllegalEvent);
   });
 
   test('never changes the snapshot it starts from', () => {
     fc.assert(
-      fc.property(anyHistory, anyFact, (history, last) => {
+      fc.property(anyHistory, anyEvent, (history, last) => {
         let at = genesis(machine);
-        for (const fact of history) if (at.status === 'active' && at.can(fact)) at = record(machine, at, fact);
+        for (const event of history) if (at.status === 'active' && at.can(event)) at = record(machine, at, event);
         const before = structuredClone(stateOf(at));
         try {
           record(machine, at, last);
@@ -70,7 +70,7 @@ describe('record', () => {
         return error;
       }
     })();
-    expect(refusal).toMatchObject({ name: 'IllegalFact', status: 'absent', fact: 'ticket.parked' });
+    expect(refusal).toMatchObject({ name: 'IllegalEvent', status: 'absent', event: 'ticket.parked' });
   });
 
   test('lets an error of apply through', () => {
@@ -88,17 +88,17 @@ describe('record', () => {
 
 /** What must not compile is checked with the types of the project (`npm run check`); what runs all the same is refused too. */
 describe('a law with a gap does not compile', () => {
-  test('where nothing applies a fact', () => {
+  test('where nothing applies an event', () => {
     const { 'ticket.closed': _, ...rest } = ticket.apply;
     // @ts-expect-error: ticket.closed is missing
-    const apply: Changes<Ticket, TicketFact> = rest;
+    const apply: Changes<Ticket, TicketEvent> = rest;
     expect(() => compile({ ...ticket, apply })).toThrow('ticket: nothing applies ticket.closed');
   });
 
-  test('where a fact is applied that is none', () => {
-    const apply: Changes<Ticket, TicketFact> = {
+  test('where an event is applied that is none', () => {
+    const apply: Changes<Ticket, TicketEvent> = {
       ...ticket.apply,
-      // @ts-expect-error: there is no such fact
+      // @ts-expect-error: there is no such event
       'ticket.burned': (data: Ticket) => data,
     };
     expect(() => compile({ ...ticket, apply })).toThrow('ticket: no state admits ticket.burned');
@@ -114,7 +114,7 @@ describe('a law with a gap does not compile', () => {
 describe('given', () => {
   const opened = { type: 'ticket.opened', title: 'a' } as const;
 
-  test('tells the facts and where they lead', () => {
+  test('tells the events and where they lead', () => {
     given(ticket, [opened])
       .when('work', { hours: [1, 2] })
       .then([
@@ -125,7 +125,7 @@ describe('given', () => {
   });
 
   test('tells refusals of the chart and of the decision', () => {
-    given(ticket, []).when('park', undefined).refuses(IllegalFact);
+    given(ticket, []).when('park', undefined).refuses(IllegalEvent);
     given(ticket, []).when('park', undefined).refuses({ status: 'absent' });
     given(ticket, [opened])
       .when('work', { hours: [1_000_001] })
@@ -141,8 +141,8 @@ describe('given', () => {
       given(ticket, [])
         .when('park', undefined)
         .then([{ type: 'ticket.parked' }]),
-    ).toThrow(IllegalFact);
-    expect(() => given(ticket, [opened]).when('park', undefined).refuses(IllegalFact)).toThrow(/not refused/);
-    expect(() => given(ticket, [{ type: 'ticket.parked' }])).toThrow(IllegalFact);
+    ).toThrow(IllegalEvent);
+    expect(() => given(ticket, [opened]).when('park', undefined).refuses(IllegalEvent)).toThrow(/not refused/);
+    expect(() => given(ticket, [{ type: 'ticket.parked' }])).toThrow(IllegalEvent);
   });
 });

@@ -4,17 +4,17 @@ import { type AnyStateMachine, assign, createMachine } from 'xstate';
 import {
   type Aggregate,
   type Decisions,
-  type Fact,
+  type DomainEvent,
   genesis,
-  IllegalFact,
+  IllegalEvent,
   record,
   stateOf,
 } from '../../src/kernel/aggregate/aggregate.ts';
 import { compile, mermaid } from '../../src/kernel/aggregate/chart.ts';
-import { type Ticket, type TicketFact, ticket } from './ticket.ts';
-import { anyHistory } from './ticket-facts.ts';
+import { type Ticket, type TicketEvent, ticket } from './ticket.ts';
+import { anyHistory } from './ticket-events.ts';
 
-const table = compile<Ticket, TicketFact>(ticket);
+const table = compile<Ticket, TicketEvent>(ticket);
 
 describe('compile', () => {
   test('makes a table that agrees with record on any history', () => {
@@ -23,16 +23,16 @@ describe('compile', () => {
         let snapshot = genesis(ticket.machine);
         let state = table.initial;
         expect(state).toEqual(stateOf(snapshot));
-        for (const fact of history) {
-          const admits = snapshot.status === 'active' && snapshot.can(fact);
-          expect(table.next(state.status, fact.type) !== undefined).toBe(admits);
+        for (const event of history) {
+          const admits = snapshot.status === 'active' && snapshot.can(event);
+          expect(table.next(state.status, event.type) !== undefined).toBe(admits);
           if (!admits) {
-            expect(() => table.step(state, fact)).toThrow(IllegalFact);
-            expect(() => record(ticket.machine, snapshot, fact)).toThrow(IllegalFact);
+            expect(() => table.step(state, event)).toThrow(IllegalEvent);
+            expect(() => record(ticket.machine, snapshot, event)).toThrow(IllegalEvent);
             continue;
           }
-          snapshot = record(ticket.machine, snapshot, fact);
-          state = table.step(state, fact);
+          snapshot = record(ticket.machine, snapshot, event);
+          state = table.step(state, event);
           expect(state).toEqual(stateOf(snapshot));
         }
       }),
@@ -40,8 +40,8 @@ describe('compile', () => {
     );
   });
 
-  test('knows every fact and no other', () => {
-    expect([...table.facts].sort()).toEqual([
+  test('knows every event and no other', () => {
+    expect([...table.events].sort()).toEqual([
       'ticket.closed',
       'ticket.opened',
       'ticket.parked',
@@ -57,7 +57,7 @@ const apply = assign({});
 const aggregateOf = (
   machine: AnyStateMachine,
   types: readonly string[] = ['a.b'],
-): Aggregate<object, Fact, Decisions<object, Fact>> => ({
+): Aggregate<object, DomainEvent, Decisions<object, DomainEvent>> => ({
   category: 'sample',
   machine,
   apply: Object.fromEntries(types.map((type) => [type, (data: object) => data])),
@@ -107,7 +107,7 @@ describe('compile refuses', () => {
     ['no action', onStart({ target: 'there' }), /must apply/],
     ['an inline action', onStart({ target: 'there', actions: apply }), /must apply/],
     ['another first state', chart({ initial: 'there' }), /first state/],
-    ['an action before the first fact', chart({ initial: { target: 'absent', actions: 'other' } }), /first fact/],
+    ['an action before the first event', chart({ initial: { target: 'absent', actions: 'other' } }), /first event/],
     ['a nested state', chart({}, { initial: 'x', states: { x: {} } }), /simple state/],
     ['parallel states', createMachine({ type: 'parallel', states: { absent: {} } }), /one at a time/],
     ['a chart without states', createMachine({}), /one at a time/],
@@ -116,7 +116,7 @@ describe('compile refuses', () => {
     expect(() => compile(aggregateOf(machine))).toThrow(why);
   });
 
-  test('a fact that nothing applies, and one that no state admits', () => {
+  test('an event that nothing applies, and one that no state admits', () => {
     expect(() => compile(aggregateOf(chart({}), []))).toThrow('nothing applies a.b');
     expect(() => compile(aggregateOf(chart({}), ['a.b', 'a.c']))).toThrow('no state admits a.c');
   });

@@ -3,14 +3,14 @@ import { expect } from 'vitest';
 import { type ActorOptions, actors, type Context } from '../../src/kernel/commands/actor.ts';
 import type { EventStore, Metadata, NewEvent } from '../../src/kernel/store/store.ts';
 import { type MemoryOptions, memoryStore } from '../support/memory-store.ts';
-import { type TicketFact, ticket } from './ticket.ts';
+import { type TicketEvent, ticket } from './ticket.ts';
 
 export const me: Context = { actor: { type: 'operator', id: 'operator_1' } };
 export const stream = 'ticket-tic_1';
 
-/** A fact as another process writes it. */
-export const foreign = (fact: TicketFact | { readonly type: string }): NewEvent => {
-  const { type, ...data } = fact;
+/** An event as another process writes it. */
+export const foreign = (event: TicketEvent | { readonly type: string }): NewEvent => {
+  const { type, ...data } = event;
   return { id: randomUUID(), type, data, metadata: { at: 0 } as Metadata };
 };
 

@@ -1,7 +1,7 @@
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../src/kernel/aggregate/aggregate.ts';
 
 /** A made-up aggregate for the kernel's tests: a ticket is opened, worked on, perhaps reopened, and in the end closed. */
-export type TicketFact =
+export type TicketEvent =
   | { readonly type: 'ticket.opened'; readonly title: string }
   | { readonly type: 'ticket.worked'; readonly hours: number }
   | { readonly type: 'ticket.parked' }
@@ -16,19 +16,19 @@ export interface Ticket {
 
 const nothing: Ticket = { title: '', hours: 0, entries: [] };
 
-const apply: Changes<Ticket, TicketFact> = {
-  'ticket.opened': (data, fact) => ({ ...data, title: fact.title }),
-  'ticket.worked': (data, fact) => ({
+const apply: Changes<Ticket, TicketEvent> = {
+  'ticket.opened': (data, event) => ({ ...data, title: event.title }),
+  'ticket.worked': (data, event) => ({
     ...data,
-    hours: data.hours + fact.hours,
-    entries: [...data.entries, fact.hours],
+    hours: data.hours + event.hours,
+    entries: [...data.entries, event.hours],
   }),
   'ticket.parked': (data) => data,
   'ticket.resumed': (data) => data,
   'ticket.closed': (data) => data,
 };
 
-const machine = chartOf<Ticket, TicketFact>(apply).createMachine({
+const machine = chartOf<Ticket, TicketEvent>(apply).createMachine({
   id: 'ticket',
   context: nothing,
   initial: 'absent',
@@ -56,22 +56,22 @@ export class TooMuch extends Error {}
 export type TicketState = StateOf<typeof machine>;
 
 const decide = {
-  open: (_: TicketState, { title }: { title: string }): TicketFact[] => [{ type: 'ticket.opened', title }],
-  /** Hours each become a fact of their own; no hours, no facts. */
-  work: ({ data }: TicketState, { hours }: { hours: readonly number[] }): TicketFact[] => {
+  open: (_: TicketState, { title }: { title: string }): TicketEvent[] => [{ type: 'ticket.opened', title }],
+  /** Hours each become an event of their own; no hours, no events. */
+  work: ({ data }: TicketState, { hours }: { hours: readonly number[] }): TicketEvent[] => {
     const total = hours.reduce((sum, each) => sum + each, data.hours);
     if (total > 1_000_000) throw new TooMuch(`${total} hours`);
     return hours.map((each) => ({ type: 'ticket.worked', hours: each }));
   },
-  park: (): TicketFact[] => [{ type: 'ticket.parked' }],
-  resume: (): TicketFact[] => [{ type: 'ticket.resumed' }],
-  close: (_: TicketState, { note }: { note?: string }): TicketFact[] => [{ type: 'ticket.closed', note }],
+  park: (): TicketEvent[] => [{ type: 'ticket.parked' }],
+  resume: (): TicketEvent[] => [{ type: 'ticket.resumed' }],
+  close: (_: TicketState, { note }: { note?: string }): TicketEvent[] => [{ type: 'ticket.closed', note }],
   /** Reads what is there: tells apart the state that a decision was made on. */
-  top: ({ data }: TicketState, { upTo }: { upTo: number }): TicketFact[] =>
+  top: ({ data }: TicketState, { upTo }: { upTo: number }): TicketEvent[] =>
     data.hours >= upTo ? [] : [{ type: 'ticket.worked', hours: upTo - data.hours }],
 };
 
-export const ticket: Aggregate<Ticket, TicketFact, typeof decide> = {
+export const ticket: Aggregate<Ticket, TicketEvent, typeof decide> = {
   category: 'ticket',
   machine,
   apply,

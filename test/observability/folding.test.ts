@@ -35,7 +35,7 @@ describe('what is said', () => {
 
   test('of a command is told each time', () => {
     const { told, said, minute } = folded();
-    const signal = { requestId: undefined, stream: 'a', facts: ['b'] };
+    const signal = { requestId: undefined, stream: 'a', events: ['b'] };
     for (let n = 0; n < 3; n++) said('command.recorded', { ...signal, revision: n });
     minute();
     expect(told.map(({ repeated }) => repeated)).toEqual([undefined, undefined, undefined]);

@@ -14,7 +14,7 @@ import {
 import { organization } from '../../src/domain/organization/organization.ts';
 import { policy } from '../../src/domain/policy/policy.ts';
 import { defaultTerms } from '../../src/domain/policy/policy-terms.ts';
-import type { Fact } from '../../src/kernel/aggregate/aggregate.ts';
+import type { DomainEvent } from '../../src/kernel/aggregate/aggregate.ts';
 import { actors, type Context } from '../../src/kernel/commands/actor.ts';
 import type { CommandResult } from '../../src/kernel/commands/command.ts';
 import { openReadModels, type ReadModels } from '../../src/kernel/projections/projection.ts';
@@ -36,7 +36,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const settled = async <D extends object, F extends Fact>(
+const settled = async <D extends object, F extends DomainEvent>(
   telling: Promise<CommandResult<D, F>>,
 ): Promise<CommandResult<D, F>> => {
   const told = await telling;
@@ -66,7 +66,7 @@ const teller = () => {
 const key = policyKeyOf('org_1', 'pol_1');
 
 describe('the rows of a policy', () => {
-  test('are what its own stream says, after every fact', async () => {
+  test('are what its own stream says, after every event', async () => {
     const tell = teller();
     const steps = [
       () => tell.create('pol_1', 'org_1'),

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import {
   type Aggregate,
   type Decisions,
-  type Fact,
+  type DomainEvent,
   genesis,
   record,
   type Snapshot,
@@ -20,9 +20,9 @@ export type ErrorMatcher =
   | string
   | Readonly<Record<string, unknown>>;
 
-interface Outcome<D, F extends Fact> {
-  /** The command leads to exactly these facts, and the chart admits them. */
-  then(facts: readonly F[]): Outcome<D, F>;
+interface Outcome<D, F extends DomainEvent> {
+  /** The command leads to exactly these events, and the chart admits them. */
+  then(events: readonly F[]): Outcome<D, F>;
   /** Where the aggregate stands afterwards. */
   leaves(state: Partial<{ status: string; data: Partial<D> }>): Outcome<D, F>;
   /** The decision or the chart refuses. */
@@ -40,30 +40,30 @@ const matches = (error: unknown, expected: ErrorMatcher): void => {
  * Tells what a command leads to after a history: `given(project, [created]).when('archive', input).then([archived])`.
  * The history goes through the chart as well, so an impossible one fails the test.
  */
-export const given = <D extends object, F extends Fact, C extends Decisions<D, F>>(
+export const given = <D extends object, F extends DomainEvent, C extends Decisions<D, F>>(
   aggregate: Aggregate<D, F, C>,
   history: readonly NoInfer<F>[],
 ) => {
-  const fold = (from: Snapshot, facts: readonly F[]) =>
-    facts.reduce((at, fact) => record(aggregate.machine, at, fact), from);
+  const fold = (from: Snapshot, events: readonly F[]) =>
+    events.reduce((at, event) => record(aggregate.machine, at, event), from);
   const before = fold(genesis(aggregate.machine), history);
   return {
     state: stateOf<D>(before),
     when<K extends keyof C & string>(command: K, input: CommandInput<C, K>): Outcome<D, F> {
-      let facts: readonly F[] = [];
+      let events: readonly F[] = [];
       let after: State<D> | undefined;
       let refusal: unknown;
       try {
-        facts = aggregate.decide[command]!(stateOf<D>(before), input);
-        after = stateOf<D>(fold(before, facts));
+        events = aggregate.decide[command]!(stateOf<D>(before), input);
+        after = stateOf<D>(fold(before, events));
       } catch (error) {
         refusal = error;
       }
       const outcome: Outcome<D, F> = {
-        // biome-ignore lint/suspicious/noThenProperty: given–when–then; awaiting it by mistake fails, since no fact is a function.
+        // biome-ignore lint/suspicious/noThenProperty: given–when–then; awaiting it by mistake fails, since no event is a function.
         then(expected) {
           if (refusal) throw refusal;
-          expect(facts).toEqual(expected);
+          expect(events).toEqual(expected);
           return outcome;
         },
         leaves(expected) {
@@ -72,7 +72,7 @@ export const given = <D extends object, F extends Fact, C extends Decisions<D, F
           return outcome;
         },
         refuses(expected) {
-          if (!refusal) expect.fail(`${command} was not refused and led to ${JSON.stringify(facts)}`);
+          if (!refusal) expect.fail(`${command} was not refused and led to ${JSON.stringify(events)}`);
           matches(refusal, expected);
         },
       };

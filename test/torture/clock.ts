@@ -93,7 +93,7 @@ async function inOrderOfTime(client: EventStoreDBClient, figures: Figures): Prom
   }
 }
 
-/** Whether a key works again after the clock went back, where its expiry was recorded as a fact or was not. */
+/** Whether a key works again after the clock went back, where its expiry was recorded as an event or was not. */
 async function comesBack(isLatched: boolean): Promise<boolean> {
   const clock = fixedClock(1_700_000_000_000);
   const keys = actors(projectKey, { store: memoryStore(), clock });

@@ -1,9 +1,9 @@
 import canonicalize from 'canonicalize';
-import { factOf } from '../../projections/recorded.ts';
+import { eventOf } from '../../projections/recorded.ts';
 import {
-  type Fact,
+  type DomainEvent,
   genesis,
-  IllegalFact,
+  IllegalEvent,
   record,
   type Snapshot,
   stateOf,
@@ -19,7 +19,7 @@ export interface Asked {
   /** The step of the simulation in which it was sent. */
   readonly asked: number;
   tries: number;
-  told?: CommandResult<unknown, Fact>;
+  told?: CommandResult<unknown, DomainEvent>;
   answered?: number;
   error?: Error;
 }
@@ -59,7 +59,7 @@ function fold(stream: string, events: readonly Recorded[], found: string[]): Sna
   for (const [i, event] of events.entries()) {
     if (event.revision !== i) found.push(`${stream}: revision ${event.revision} at place ${i}`);
     try {
-      at = record(machine, at, factOf(event));
+      at = record(machine, at, eventOf(event));
     } catch (error) {
       found.push(`${stream}@${i}: ${(error as Error).message}`);
     }
@@ -71,18 +71,18 @@ function fold(stream: string, events: readonly Recorded[], found: string[]): Sna
 function wrongWith({ told, error, tries }: Asked, there: readonly Recorded[], states: readonly Snapshot[]): string[] {
   const found: string[] = [];
   const first = there[0]?.revision ?? 0;
-  if (there.some(({ revision }, i) => revision !== first + i)) found.push('its facts are not one behind the other');
+  if (there.some(({ revision }, i) => revision !== first + i)) found.push('its events are not one behind the other');
   if (told !== undefined && told.position !== null) {
-    const facts = canonicalize(told.facts);
-    if (canonicalize(there.map(factOf)) !== facts)
-      found.push(`${facts} was acknowledged, and ${there.length} are there`);
+    const events = canonicalize(told.events);
+    if (canonicalize(there.map(eventOf)) !== events)
+      found.push(`${events} was acknowledged, and ${there.length} are there`);
     if (there.at(-1)?.position !== told.position) found.push(`acknowledged at ${told.position}, and is elsewhere`);
     const state = told.revision === null ? undefined : states[told.revision];
     if (state !== undefined && canonicalize(stateOf(state)) !== canonicalize(told.state))
       found.push(`the state it was told is not that at revision ${told.revision}`);
   } else if (
     there.length > 0 &&
-    (error instanceof IllegalFact || (tries === 1 && !(error instanceof StoreUnavailable)))
+    (error instanceof IllegalEvent || (tries === 1 && !(error instanceof StoreUnavailable)))
   ) {
     // A decision that judges a repetition anew may find that what was wanted is so already, or that others went on.
     found.push(`${error?.message ?? 'it changed nothing'}, it was told, and ${there.map(({ type }) => type)} is there`);

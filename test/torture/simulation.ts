@@ -4,7 +4,7 @@ import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../../src/admin/command.ts';
 import { allAggregates } from '../../src/app/aggregates.ts';
 import type { Clock } from '../../src/clock.ts';
-import type { Fact } from '../../src/kernel/aggregate/aggregate.ts';
+import type { DomainEvent } from '../../src/kernel/aggregate/aggregate.ts';
 import type { Context } from '../../src/kernel/commands/actor.ts';
 import type { CommandResult } from '../../src/kernel/commands/command.ts';
 import { type EventId, eventId } from '../../src/kernel/store/event-id.ts';
@@ -73,7 +73,7 @@ const watched = (all: () => Aggregates, asked: Asked[], step: () => number): Agg
     for (;;) {
       one.tries++;
       try {
-        const actors = all()[kind] as { dispatch(...args: unknown[]): Promise<CommandResult<unknown, Fact>> };
+        const actors = all()[kind] as { dispatch(...args: unknown[]): Promise<CommandResult<unknown, DomainEvent>> };
         one.told = await actors.dispatch(id, command, input, { ...context, commandId: one.commandId });
         one.answered = step();
         return one.told;

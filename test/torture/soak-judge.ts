@@ -93,12 +93,17 @@ export const judgeLog = async (
       complain(figures, `${streamId}@${revision} comes behind ${before}`);
     }
     last.set(streamId, revision);
-    const fact = JSON.stringify([streamId, type, data, (metadata as Record<string, unknown> | null)?.$correlationId]);
-    if (said.has(fact)) {
+    const content = JSON.stringify([
+      streamId,
+      type,
+      data,
+      (metadata as Record<string, unknown> | null)?.$correlationId,
+    ]);
+    if (said.has(content)) {
       figures.doubled++;
       complain(figures, `${streamId}@${revision} is ${type} once more, of the same request`);
     }
-    said.add(fact);
+    said.add(content);
     const { name } = data as { readonly name?: string };
     const what = type === 'project_key.revoked' ? `${type} ${streamId}` : `${type.split('.')[0]} ${name}`;
     times.set(what, (times.get(what) ?? 0) + 1);

@@ -44,10 +44,10 @@ const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
 const eventOf = (
-  fact: CredentialsUsed | AccessDenied,
+  event: CredentialsUsed | AccessDenied,
   metadata: Pick<Metadata, 'at' | 'actor' | 'ip' | 'request_id'>,
 ): NewEvent => {
-  const { type, ...data } = fact;
+  const { type, ...data } = event;
   const id = randomUUID();
   return { id, type, data, metadata: { $correlationId: id, $causationId: id, v: 1, ...metadata } };
 };

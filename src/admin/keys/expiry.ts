@@ -7,7 +7,7 @@ const pageSize = 100;
 
 /**
  * Records the expiry of every project key whose time is over (contract B.3). Nobody waits for it, since expiry is compared
- * with the clock wherever it matters; the fact latches it against a clock that goes back, and is the audit log's entry.
+ * with the clock wherever it matters; the event latches it against a clock that goes back, and is the audit log's entry.
  * Resolves once the read models show it, unless they are behind.
  */
 export const expireKeys = async ({ aggregates, clock, models }: Administration): Promise<void> => {

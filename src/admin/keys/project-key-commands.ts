@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
 import type { ProjectKeyRow } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
-import type { ProjectKey, ProjectKeyFact } from '../../domain/key/project-key.ts';
+import type { ProjectKey, ProjectKeyEvent } from '../../domain/key/project-key.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
@@ -60,12 +60,12 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
   /** Dispatches a command that an archived project forbids, and answers with the key as it is then. */
   const change = async (
     call: AdminCall<unknown, unknown, unknown, FoundKey>,
-    dispatch: (id: string, context: Context) => Promise<CommandResult<ProjectKey, ProjectKeyFact>>,
+    dispatch: (id: string, context: Context) => Promise<CommandResult<ProjectKey, ProjectKeyEvent>>,
   ) => {
     const { project, key } = call.found;
     if (project.status === 'archived') throw fault('project_archived');
     const result = await execute(() => dispatch(key.id, contextOf(call)), conflicts);
-    if (result.facts.some((fact) => fact.type === 'project_key.suspended')) {
+    if (result.events.some((event) => event.type === 'project_key.suspended')) {
       admin.directory.refuse(key.id, result.position, 'api_key_suspended');
     }
     await waitForProjection(admin, call, result.head);

@@ -1,4 +1,4 @@
-import type { CreateProjectKey, ProjectKey, ProjectKeyFact } from '../../domain/key/project-key.ts';
+import type { CreateProjectKey, ProjectKey, ProjectKeyEvent } from '../../domain/key/project-key.ts';
 import { successorExpiry } from '../../domain/key/project-key.ts';
 import { Fault } from '../../errors.ts';
 import type { Context } from '../../kernel/commands/actor.ts';
@@ -15,7 +15,7 @@ interface Succession {
   readonly admit: () => Promise<void>;
 }
 
-type KeyResult = CommandResult<ProjectKey, ProjectKeyFact>;
+type KeyResult = CommandResult<ProjectKey, ProjectKeyEvent>;
 
 /**
  * Makes the successor of a key, with its name, permissions and windows, and then gives the key its end: in this order, so that
@@ -50,7 +50,7 @@ export const succeed = async (
         await projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
       throw error;
     });
-  if (predecessor.facts.length === 0) return { predecessor, successor: made };
+  if (predecessor.events.length === 0) return { predecessor, successor: made };
   // Between the two looks at the key somebody may have taken something from it.
   const { data } = predecessor.state;
   const same = { name: data.name, permissions: data.permissions, at };

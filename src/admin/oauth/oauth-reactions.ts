@@ -1,8 +1,8 @@
 import { oauthClientRows } from '../../../projections/oauth-clients.ts';
 import { organizationRows } from '../../../projections/organizations.ts';
-import { factOf, idOf } from '../../../projections/recorded.ts';
-import type { OAuthClientFact } from '../../domain/oauth/oauth-client.ts';
-import type { OrganizationFact } from '../../domain/organization/organization.ts';
+import { eventOf, idOf } from '../../../projections/recorded.ts';
+import type { OAuthClientEvent } from '../../domain/oauth/oauth-client.ts';
+import type { OrganizationEvent } from '../../domain/organization/organization.ts';
 import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
 import { reactionContext, waitForRowsMs } from '../reactions.ts';
@@ -16,21 +16,22 @@ export const oauthClientReactions = ({ aggregates, models }: Administration): Re
   version: 1,
   begins: 'at the start',
   categories: ['organization', 'oauthClient'],
-  async react(event) {
-    const fact = factOf<OrganizationFact | OAuthClientFact>(event);
-    const isOfClient = fact.type === 'oauth_client.created' || fact.type === 'oauth_client.deleted';
-    const clientId = fact.type === 'organization.oauth_client_ended' ? fact.client_id : isOfClient ? idOf(event) : null;
+  async react(recorded) {
+    const event = eventOf<OrganizationEvent | OAuthClientEvent>(recorded);
+    const isOfClient = event.type === 'oauth_client.created' || event.type === 'oauth_client.deleted';
+    const clientId =
+      event.type === 'organization.oauth_client_ended' ? event.client_id : isOfClient ? idOf(recorded) : null;
     if (clientId === null) return;
-    const context = reactionContext(event, clientId);
+    const context = reactionContext(recorded, clientId);
     const end = () => aggregates.oauthClient.dispatch(clientId, 'delete', undefined, context);
     if (!isOfClient) {
       await end();
       return;
     }
-    if (!(await models.reached(event.position, waitForRowsMs, [oauthClientRows, organizationRows])))
+    if (!(await models.reached(recorded.position, waitForRowsMs, [oauthClientRows, organizationRows])))
       throw new Error('the read models are behind');
     const organizationId = models.get(oauthClientRows, clientId)?.data.organizationId ?? '';
-    if (fact.type === 'oauth_client.deleted') {
+    if (event.type === 'oauth_client.deleted') {
       await aggregates.organization.dispatch(organizationId, 'endOAuthClient', { clientId }, context);
     } else if (models.get(organizationRows, organizationId)?.status === 'closed') {
       // Admitted before the organization was closed, made after it: it never worked, and its stream shall say so.

@@ -4,7 +4,7 @@ import { organizationRows } from '../../../projections/organizations.ts';
 import { projectKeyOwners } from '../../../projections/project-keys.ts';
 import { adminPermissions, projectPermissions } from '../../domain/permissions.ts';
 import { newId, newToken } from '../../ids.ts';
-import { IllegalFact } from '../../kernel/aggregate/aggregate.ts';
+import { IllegalEvent } from '../../kernel/aggregate/aggregate.ts';
 import type { Context } from '../../kernel/commands/actor.ts';
 import type { Administration } from '../command.ts';
 import { credentialOf } from '../credential.ts';
@@ -57,7 +57,7 @@ export const carryOut = async (admin: Administration, plan: FirstRun, context: C
     await makeAll(admin, plan, context);
   } catch (error) {
     // Somebody has ended what a start before this one began, so there is nothing left to make it for.
-    if (!(error instanceof IllegalFact)) throw error;
+    if (!(error instanceof IllegalEvent)) throw error;
   }
 };
 

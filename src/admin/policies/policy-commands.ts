@@ -1,6 +1,6 @@
 import type { PolicyRow } from '../../../projections/policies.ts';
 import { hasUnpublishedChanges } from '../../domain/policy/policy.ts';
-import type { Policy, PolicyFact } from '../../domain/policy/policy-events.ts';
+import type { Policy, PolicyEvent } from '../../domain/policy/policy-events.ts';
 import { edited } from '../../domain/policy/policy-terms.ts';
 import type { Code } from '../../errors.ts';
 import type { Reply, Route } from '../../http/route.ts';
@@ -16,7 +16,7 @@ import { policyMarker, policyObject, renderPolicy } from './policy-object.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 
 type PolicyCall = AdminCall<unknown, unknown, unknown, PolicyRow>;
-type Dispatch = (id: string, context: Context) => Promise<CommandResult<Policy, PolicyFact>>;
+type Dispatch = (id: string, context: Context) => Promise<CommandResult<Policy, PolicyEvent>>;
 
 /** The commands to one policy: update, publish, pause, resume, delete (contract B.5). */
 export const policyCommands = (admin: Administration, evaluator: Evaluator): Route[] => {

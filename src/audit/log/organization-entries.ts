@@ -1,11 +1,11 @@
 import { aggregates, type Category } from '../../domain/aggregates.ts';
-import type { Fact } from '../../kernel/aggregate/aggregate.ts';
+import type { DomainEvent } from '../../kernel/aggregate/aggregate.ts';
 import { upcast } from '../../kernel/aggregate/upcast.ts';
 import type { Recorded } from '../../kernel/store/store.ts';
 import type { Subject } from '../entry.ts';
 import { auditedCategories, describe } from '../wording.ts';
 
-const factIn = (category: string, event: Recorded): Fact =>
+const eventIn = (category: string, event: Recorded): DomainEvent =>
   Object.hasOwn(aggregates, category)
     ? upcast(aggregates[category as Category], event)
     : { ...event.data, type: event.type };
@@ -17,7 +17,7 @@ export async function* entriesOf(log: AsyncIterable<Recorded>, organizationId: s
     const dash = event.stream.indexOf('-');
     const [category, id] = [event.stream.slice(0, dash), event.stream.slice(dash + 1)];
     if (!auditedCategories.includes(category)) continue;
-    const { entry, subject } = describe(category, id, factIn(category, event), subjects.get(id));
+    const { entry, subject } = describe(category, id, eventIn(category, event), subjects.get(id));
     if (subject) subjects.set(id, subject);
     if (entry?.organizationId === organizationId) yield event;
   }

@@ -125,7 +125,7 @@ const documentOf = (report: Report, { code, says }: Verdict): object => ({
 });
 
 const showReport = (terminal: Terminal, report: Report, { code, says }: Verdict, options: Output): void => {
-  const facts = {
+  const events = {
     leaves_covered_by_checkpoints: report.covered,
     not_covered_yet: report.uncovered,
     removed: report.removed,
@@ -134,7 +134,7 @@ const showReport = (terminal: Terminal, report: Report, { code, says }: Verdict,
     ...(report.unprovenFrom !== null && { unproven_from_entry: report.unprovenFrom }),
     ...(report.imported !== null && { imported: true }),
   };
-  showOne(terminal, facts, options);
+  showOne(terminal, events, options);
   if (report.findings.length > 0) {
     terminal.out('\n');
     const rows = report.findings.map(({ index, to, class: found, stream, revision, says: sentence }) => ({

@@ -121,7 +121,7 @@ export const actorAt = async (past: Past, actor: Actor, at: number): Promise<str
   return `operator ${who}${where}${command === undefined ? '' : `, by ${printable(command)}`}`;
 };
 
-/** Why: what the operator said, or what the fact itself names as its reason. */
+/** Why: what the operator said, or what the event itself names as its reason. */
 export const reasonOf = (actor: Actor, data: Readonly<Record<string, unknown>>): string | null => {
   const said = actor.reason ?? data.reason ?? null;
   return typeof said === 'string' ? said : null;

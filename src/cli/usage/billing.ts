@@ -75,7 +75,7 @@ export const billingCommand = (terminal: Terminal): Command => {
         operatorContext(terminal, called.command),
       );
       const { tier, subscription, credits, lifetimePaid } = result.state.data;
-      const recorded = result.facts.length > 0 ? 'yes' : 'no, this entry was there before';
+      const recorded = result.events.length > 0 ? 'yes' : 'no, this entry was there before';
       const sums = { lifetime_paid: dollars(lifetimePaid), credits: dollars(credits) };
       showOne(terminal, { id, recorded, tier, subscription, ...sums }, called.options, { id: 'id' });
     });

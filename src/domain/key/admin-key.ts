@@ -13,7 +13,7 @@ export interface AdminKey {
   readonly redactedValue: string;
 }
 
-export type AdminKeyFact =
+export type AdminKeyEvent =
   | {
       readonly type: 'admin_key.created';
       readonly organization_id: string;
@@ -40,22 +40,22 @@ const blank: AdminKey = {
   redactedValue: '',
 };
 
-const apply: Changes<AdminKey, AdminKeyFact> = {
-  'admin_key.created': (_, fact) => ({
-    organizationId: fact.organization_id,
-    name: fact.name,
-    permissions: fact.permissions,
-    createdAt: fact.created_at,
-    expiresAt: fact.expires_at,
-    digest: fact.digest,
-    pepperId: fact.pepper_id,
-    redactedValue: fact.redacted_value,
+const apply: Changes<AdminKey, AdminKeyEvent> = {
+  'admin_key.created': (_, event) => ({
+    organizationId: event.organization_id,
+    name: event.name,
+    permissions: event.permissions,
+    createdAt: event.created_at,
+    expiresAt: event.expires_at,
+    digest: event.digest,
+    pepperId: event.pepper_id,
+    redactedValue: event.redacted_value,
   }),
   'admin_key.deleted': (data) => data,
   'admin_key.value_replayed': (data) => data,
 };
 
-const machine = chartOf<AdminKey, AdminKeyFact>(apply).createMachine({
+const machine = chartOf<AdminKey, AdminKeyEvent>(apply).createMachine({
   id: 'adminKey',
   context: blank,
   initial: 'absent',
@@ -75,7 +75,7 @@ type AdminKeyState = StateOf<typeof machine>;
 
 const decide = {
   /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
-  create: ({ data }: AdminKeyState, input: Omit<AdminKey, 'createdAt'> & { at: number }): AdminKeyFact[] => {
+  create: ({ data }: AdminKeyState, input: Omit<AdminKey, 'createdAt'> & { at: number }): AdminKeyEvent[] => {
     if (data.digest === input.digest) return [];
     if (input.expiresAt !== null && input.expiresAt <= input.at)
       throw fault('expires_at_not_future', { param: 'expires_at' });
@@ -93,12 +93,12 @@ const decide = {
       },
     ];
   },
-  showAgain: (): AdminKeyFact[] => [{ type: 'admin_key.value_replayed' }],
+  showAgain: (): AdminKeyEvent[] => [{ type: 'admin_key.value_replayed' }],
   /** Of a key that is gone, or never came, it changes nothing. */
-  delete: ({ status }: AdminKeyState): AdminKeyFact[] => (status === 'active' ? [{ type: 'admin_key.deleted' }] : []),
+  delete: ({ status }: AdminKeyState): AdminKeyEvent[] => (status === 'active' ? [{ type: 'admin_key.deleted' }] : []),
 };
 
-export const adminKey: Aggregate<AdminKey, AdminKeyFact, typeof decide> = {
+export const adminKey: Aggregate<AdminKey, AdminKeyEvent, typeof decide> = {
   category: 'adminKey',
   version: 1,
   machine,

@@ -25,7 +25,7 @@ export const longestGraceSeconds = 7 * 24 * 60 * 60;
 /** `rotation_refused`: a successor that came to nothing, since its predecessor had ended or had another one. */
 type RevokeReason = 'requested' | 'project_archived' | 'rotation_refused';
 
-export type ProjectKeyFact =
+export type ProjectKeyEvent =
   | {
       readonly type: 'project_key.created';
       readonly organization_id: string;
@@ -71,27 +71,27 @@ const blank: ProjectKey = {
   windowsOf: null,
 };
 
-const apply: Changes<ProjectKey, ProjectKeyFact> = {
-  'project_key.created': (_, fact) => ({
-    organizationId: fact.organization_id,
-    projectId: fact.project_id,
-    name: fact.name,
-    permissions: fact.permissions,
-    createdAt: fact.created_at,
-    expiresAt: fact.expires_at,
-    digest: fact.digest,
-    pepperId: fact.pepper_id,
-    redactedValue: fact.redacted_value,
-    rotatedFrom: fact.rotated_from ?? null,
+const apply: Changes<ProjectKey, ProjectKeyEvent> = {
+  'project_key.created': (_, event) => ({
+    organizationId: event.organization_id,
+    projectId: event.project_id,
+    name: event.name,
+    permissions: event.permissions,
+    createdAt: event.created_at,
+    expiresAt: event.expires_at,
+    digest: event.digest,
+    pepperId: event.pepper_id,
+    redactedValue: event.redacted_value,
+    rotatedFrom: event.rotated_from ?? null,
     rotatedTo: null,
-    windowsOf: fact.windows_of ?? null,
+    windowsOf: event.windows_of ?? null,
   }),
-  'project_key.rotated': (data, fact) => ({ ...data, rotatedTo: fact.successor_id, expiresAt: fact.expires_at }),
-  'project_key.updated': (data, fact) => ({
+  'project_key.rotated': (data, event) => ({ ...data, rotatedTo: event.successor_id, expiresAt: event.expires_at }),
+  'project_key.updated': (data, event) => ({
     ...data,
-    name: fact.name,
-    permissions: fact.permissions,
-    expiresAt: fact.expires_at,
+    name: event.name,
+    permissions: event.permissions,
+    expiresAt: event.expires_at,
   }),
   'project_key.suspended': (data) => data,
   'project_key.reactivated': (data) => data,
@@ -100,7 +100,7 @@ const apply: Changes<ProjectKey, ProjectKeyFact> = {
   'project_key.value_replayed': (data) => data,
 };
 
-const machine = chartOf<ProjectKey, ProjectKeyFact>(apply).createMachine({
+const machine = chartOf<ProjectKey, ProjectKeyEvent>(apply).createMachine({
   id: 'projectKey',
   context: blank,
   initial: 'absent',
@@ -181,7 +181,7 @@ export const successorExpiry = ({ createdAt, expiresAt }: ProjectKey, at: number
 
 const decide = {
   /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
-  create: ({ data }: ProjectKeyState, input: CreateProjectKey): ProjectKeyFact[] => {
+  create: ({ data }: ProjectKeyState, input: CreateProjectKey): ProjectKeyEvent[] => {
     if (data.digest === input.digest) return [];
     if (input.expiresAt !== null && input.expiresAt <= input.at)
       throw fault('expires_at_not_future', { param: 'expires_at' });
@@ -203,7 +203,7 @@ const decide = {
     ];
   },
   /** Whether `rotate` would be refused, before a successor is made. */
-  mayRotate: (state: ProjectKeyState, input: { successorId: string; at: number }): ProjectKeyFact[] => {
+  mayRotate: (state: ProjectKeyState, input: { successorId: string; at: number }): ProjectKeyEvent[] => {
     refuseRotation(state, input);
     return [];
   },
@@ -211,7 +211,7 @@ const decide = {
   rotate: (
     state: ProjectKeyState,
     input: { successorId: string; graceSeconds: number; at: number },
-  ): ProjectKeyFact[] => {
+  ): ProjectKeyEvent[] => {
     refuseRotation(state, input);
     const { rotatedTo, expiresAt } = state.data;
     if (rotatedTo === input.successorId) return [];
@@ -223,7 +223,7 @@ const decide = {
   update: (
     state: ProjectKeyState,
     input: { name?: string; permissions?: readonly string[]; expiresAt?: number | null; at: number },
-  ): ProjectKeyFact[] => {
+  ): ProjectKeyEvent[] => {
     refuseExpired(state, input.at);
     const { data } = state;
     const { name = data.name, permissions = data.permissions, expiresAt = data.expiresAt } = input;
@@ -236,24 +236,24 @@ const decide = {
       name === data.name && expiresAt === data.expiresAt && permissions.join(' ') === data.permissions.join(' ');
     return same && isOpen(state) ? [] : [{ type: 'project_key.updated', name, permissions, expires_at: expiresAt }];
   },
-  suspend: (state: ProjectKeyState, input: { at: number }): ProjectKeyFact[] => {
+  suspend: (state: ProjectKeyState, input: { at: number }): ProjectKeyEvent[] => {
     refuseExpired(state, input.at);
     return state.status === 'suspended' ? [] : [{ type: 'project_key.suspended' }];
   },
-  reactivate: (state: ProjectKeyState, input: { at: number }): ProjectKeyFact[] => {
+  reactivate: (state: ProjectKeyState, input: { at: number }): ProjectKeyEvent[] => {
     refuseExpired(state, input.at);
     return state.status === 'active' ? [] : [{ type: 'project_key.reactivated' }];
   },
   /** Revoking what is revoked changes nothing and is no error (contract B.3). */
-  revoke: ({ status }: ProjectKeyState, input: { reason: RevokeReason }): ProjectKeyFact[] =>
+  revoke: ({ status }: ProjectKeyState, input: { reason: RevokeReason }): ProjectKeyEvent[] =>
     status === 'revoked' ? [] : [{ type: 'project_key.revoked', reason: input.reason }],
-  showAgain: (): ProjectKeyFact[] => [{ type: 'project_key.value_replayed' }],
+  showAgain: (): ProjectKeyEvent[] => [{ type: 'project_key.value_replayed' }],
   /** Latches what the clock already decided, so that a clock that goes back resurrects nothing. */
-  expire: (state: ProjectKeyState, input: { at: number }): ProjectKeyFact[] =>
+  expire: (state: ProjectKeyState, input: { at: number }): ProjectKeyEvent[] =>
     isOverdue(state, input.at) ? [{ type: 'project_key.expired' }] : [],
 };
 
-export const projectKey: Aggregate<ProjectKey, ProjectKeyFact, typeof decide> = {
+export const projectKey: Aggregate<ProjectKey, ProjectKeyEvent, typeof decide> = {
   category: 'projectKey',
   // 2: `project_key.rotated`. Software that does not know of it must not go on and let a key work that has ended.
   version: 2,

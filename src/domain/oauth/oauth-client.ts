@@ -12,7 +12,7 @@ export interface OAuthClient {
   readonly redactedValue: string;
 }
 
-export type OAuthClientFact =
+export type OAuthClientEvent =
   | {
       readonly type: 'oauth_client.created';
       readonly organization_id: string;
@@ -35,20 +35,20 @@ const blank: OAuthClient = {
   redactedValue: '',
 };
 
-const apply: Changes<OAuthClient, OAuthClientFact> = {
-  'oauth_client.created': (_, fact) => ({
-    organizationId: fact.organization_id,
-    name: fact.name,
-    permissions: fact.permissions,
-    createdAt: fact.created_at,
-    digest: fact.digest,
-    pepperId: fact.pepper_id,
-    redactedValue: fact.redacted_value,
+const apply: Changes<OAuthClient, OAuthClientEvent> = {
+  'oauth_client.created': (_, event) => ({
+    organizationId: event.organization_id,
+    name: event.name,
+    permissions: event.permissions,
+    createdAt: event.created_at,
+    digest: event.digest,
+    pepperId: event.pepper_id,
+    redactedValue: event.redacted_value,
   }),
   'oauth_client.deleted': (data) => data,
 };
 
-const machine = chartOf<OAuthClient, OAuthClientFact>(apply).createMachine({
+const machine = chartOf<OAuthClient, OAuthClientEvent>(apply).createMachine({
   id: 'oauthClient',
   context: blank,
   initial: 'absent',
@@ -62,7 +62,10 @@ const machine = chartOf<OAuthClient, OAuthClientFact>(apply).createMachine({
 type OAuthClientState = StateOf<typeof machine>;
 
 const decide = {
-  create: (_: OAuthClientState, input: Omit<OAuthClient, 'createdAt'> & { readonly at: number }): OAuthClientFact[] => [
+  create: (
+    _: OAuthClientState,
+    input: Omit<OAuthClient, 'createdAt'> & { readonly at: number },
+  ): OAuthClientEvent[] => [
     {
       type: 'oauth_client.created',
       organization_id: input.organizationId,
@@ -75,11 +78,11 @@ const decide = {
     },
   ],
   /** Of a client that is gone, or never came, it changes nothing. */
-  delete: ({ status }: OAuthClientState): OAuthClientFact[] =>
+  delete: ({ status }: OAuthClientState): OAuthClientEvent[] =>
     status === 'active' ? [{ type: 'oauth_client.deleted' }] : [],
 };
 
-export const oauthClient: Aggregate<OAuthClient, OAuthClientFact, typeof decide> = {
+export const oauthClient: Aggregate<OAuthClient, OAuthClientEvent, typeof decide> = {
   category: 'oauthClient',
   version: 1,
   machine,

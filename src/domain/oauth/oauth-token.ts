@@ -11,7 +11,7 @@ export interface OAuthToken {
   readonly expiresAt: number;
 }
 
-export type OAuthTokenFact =
+export type OAuthTokenEvent =
   | {
       readonly type: 'oauth_token.issued';
       readonly client_id: string;
@@ -31,17 +31,17 @@ export const tokenStreamSeconds = 7200;
 
 const blank: OAuthToken = { clientId: '', organizationId: '', scope: [], expiresAt: 0 };
 
-const apply: Changes<OAuthToken, OAuthTokenFact> = {
-  'oauth_token.issued': (_, fact) => ({
-    clientId: fact.client_id,
-    organizationId: fact.organization_id,
-    scope: fact.scope,
-    expiresAt: fact.expires_at,
+const apply: Changes<OAuthToken, OAuthTokenEvent> = {
+  'oauth_token.issued': (_, event) => ({
+    clientId: event.client_id,
+    organizationId: event.organization_id,
+    scope: event.scope,
+    expiresAt: event.expires_at,
   }),
   'oauth_token.revoked': (data) => data,
 };
 
-const machine = chartOf<OAuthToken, OAuthTokenFact>(apply).createMachine({
+const machine = chartOf<OAuthToken, OAuthTokenEvent>(apply).createMachine({
   id: 'oauthToken',
   context: blank,
   initial: 'absent',
@@ -64,7 +64,7 @@ export interface IssueToken {
 type OAuthTokenState = StateOf<typeof machine>;
 
 const decide = {
-  issue: (_: OAuthTokenState, input: IssueToken): OAuthTokenFact[] => [
+  issue: (_: OAuthTokenState, input: IssueToken): OAuthTokenEvent[] => [
     {
       type: 'oauth_token.issued',
       client_id: input.clientId,
@@ -77,11 +77,11 @@ const decide = {
     },
   ],
   /** Of a token that is over, or was revoked before, it changes nothing. */
-  revoke: ({ status, data }: OAuthTokenState, input: { at: number }): OAuthTokenFact[] =>
+  revoke: ({ status, data }: OAuthTokenState, input: { at: number }): OAuthTokenEvent[] =>
     status === 'active' && data.expiresAt > input.at ? [{ type: 'oauth_token.revoked' }] : [],
 };
 
-export const oauthToken: Aggregate<OAuthToken, OAuthTokenFact, typeof decide> = {
+export const oauthToken: Aggregate<OAuthToken, OAuthTokenEvent, typeof decide> = {
   category: 'oauthToken',
   version: 1,
   machine,

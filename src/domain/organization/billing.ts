@@ -19,7 +19,7 @@ export interface Ledger {
 export const plans = ['Free', 'Developer', 'Growth', 'Scale'] as const;
 export type BillingPlan = (typeof plans)[number];
 
-export type BillingFact =
+export type BillingEvent =
   | {
       readonly type: 'billing.credited';
       readonly kind: 'payment' | 'grant';
@@ -43,41 +43,41 @@ export const unpaid: Ledger = {
   references: PersistentMap.empty(),
 };
 
-type EntryFact = Exclude<BillingFact, { type: 'organization.tier_changed' }>;
+type EntryEvent = Exclude<BillingEvent, { type: 'organization.tier_changed' }>;
 
 const dollars = (micros: number): string => `$${micros / 1_000_000}`;
 
 /** What an entry says besides its reference. */
-const contentOf = (fact: EntryFact): string => {
-  switch (fact.type) {
+const contentOf = (event: EntryEvent): string => {
+  switch (event.type) {
     case 'billing.credited':
-      return `${fact.kind} of ${dollars(fact.micro_dollars)}`;
+      return `${event.kind} of ${dollars(event.micro_dollars)}`;
     case 'billing.refunded':
-      return `refund of ${dollars(fact.micro_dollars)}`;
+      return `refund of ${dollars(event.micro_dollars)}`;
     case 'billing.subscription_updated':
-      return `plan ${fact.plan} at ${dollars(fact.micro_dollars)}`;
+      return `plan ${event.plan} at ${dollars(event.micro_dollars)}`;
   }
 };
 
-const entered = (ledger: Ledger, fact: EntryFact, paid: number, credited: number): Ledger => ({
+const entered = (ledger: Ledger, event: EntryEvent, paid: number, credited: number): Ledger => ({
   lifetimePaid: ledger.lifetimePaid + paid,
   credits: ledger.credits + credited,
   subscription: ledger.subscription,
   tier: ledger.tier,
-  references: ledger.references.with(fact.reference, contentOf(fact)),
+  references: ledger.references.with(event.reference, contentOf(event)),
 });
 
-/** The ledger after one more fact. */
-export const post = (ledger: Ledger, fact: BillingFact): Ledger => {
-  switch (fact.type) {
+/** The ledger after one more event. */
+export const post = (ledger: Ledger, event: BillingEvent): Ledger => {
+  switch (event.type) {
     case 'billing.credited':
-      return entered(ledger, fact, fact.kind === 'payment' ? fact.micro_dollars : 0, fact.micro_dollars);
+      return entered(ledger, event, event.kind === 'payment' ? event.micro_dollars : 0, event.micro_dollars);
     case 'billing.refunded':
-      return entered(ledger, fact, -fact.micro_dollars, -fact.micro_dollars);
+      return entered(ledger, event, -event.micro_dollars, -event.micro_dollars);
     case 'billing.subscription_updated':
-      return { ...entered(ledger, fact, fact.micro_dollars, 0), subscription: fact.plan };
+      return { ...entered(ledger, event, event.micro_dollars, 0), subscription: event.plan };
     case 'organization.tier_changed':
-      return { ...ledger, tier: fact.to };
+      return { ...ledger, tier: event.to };
   }
 };
 
@@ -85,18 +85,18 @@ export const post = (ledger: Ledger, fact: BillingFact): Ledger => {
  * An entry, and the change of tier that comes with it in the same append. The same entry again changes nothing; another one
  * under its reference is refused (contract B.1).
  */
-const enter = (ledger: Ledger, fact: EntryFact, tiers: TierTable | undefined): BillingFact[] => {
-  const before = ledger.references.get(fact.reference);
-  if (before === contentOf(fact)) return [];
+const enter = (ledger: Ledger, event: EntryEvent, tiers: TierTable | undefined): BillingEvent[] => {
+  const before = ledger.references.get(event.reference);
+  if (before === contentOf(event)) return [];
   if (before !== undefined) {
     throw fault('validation_failed', {
       param: 'reference',
-      message: `reference: ${fact.reference} is taken by another entry (${before}). This one (${contentOf(fact)}) is not recorded.`,
+      message: `reference: ${event.reference} is taken by another entry (${before}). This one (${contentOf(event)}) is not recorded.`,
     });
   }
-  const after = post(ledger, fact);
+  const after = post(ledger, event);
   const to = Math.max(tierOfSpend(after.lifetimePaid, tiers), tierOfPlan(after.subscription, tiers)) as Tier;
-  return to === ledger.tier ? [fact] : [fact, { type: 'organization.tier_changed', from: ledger.tier, to }];
+  return to === ledger.tier ? [event] : [event, { type: 'organization.tier_changed', from: ledger.tier, to }];
 };
 
 /** Largest amount of one entry: a billion dollars, far below where whole micro-dollars stop being exact. */
@@ -118,20 +118,20 @@ interface Entry {
 }
 
 export const billing = {
-  topUp: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
+  topUp: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingEvent[] =>
     enter(data, { type: 'billing.credited', kind: 'payment', micro_dollars: amountOf(amount, 1), reference }, tiers),
   /** Credit that nobody paid for: it counts to no tier. */
-  grant: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
+  grant: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingEvent[] =>
     enter(data, { type: 'billing.credited', kind: 'grant', micro_dollars: amountOf(amount, 1), reference }, tiers),
-  refund: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
+  refund: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingEvent[] =>
     enter(data, { type: 'billing.refunded', micro_dollars: amountOf(amount, 1), reference }, tiers),
   /** A fee counts to what was paid and adds no credit; there may be none (contract B.1, N10). */
-  setSubscription: ({ data }: State<Ledger>, input: Entry & { readonly plan: BillingPlan }): BillingFact[] => {
+  setSubscription: ({ data }: State<Ledger>, input: Entry & { readonly plan: BillingPlan }): BillingEvent[] => {
     const { plan, reference, tiers } = input;
     const micro_dollars = amountOf(input.amount, 0);
     return enter(data, { type: 'billing.subscription_updated', plan, micro_dollars, reference }, tiers);
   },
   /** Its half of the tier drops at once. */
-  endSubscription: ({ data }: State<Ledger>, { reference, tiers }: Omit<Entry, 'amount'>): BillingFact[] =>
+  endSubscription: ({ data }: State<Ledger>, { reference, tiers }: Omit<Entry, 'amount'>): BillingEvent[] =>
     enter(data, { type: 'billing.subscription_updated', plan: 'Free', micro_dollars: 0, reference }, tiers),
 };

@@ -1,7 +1,7 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 import { PersistentMap, PersistentSet } from '../../kernel/aggregate/persistent-map.ts';
-import { type BillingFact, billing, type Ledger, post, unpaid } from './billing.ts';
+import { type BillingEvent, billing, type Ledger, post, unpaid } from './billing.ts';
 import { organizationUpcasts } from './billing-upcasts.ts';
 
 interface AdmittedAdminKey {
@@ -24,9 +24,9 @@ export interface Organization extends Ledger {
   readonly oauthClients: PersistentSet;
 }
 
-export type OrganizationFact =
+export type OrganizationEvent =
   | { readonly type: 'organization.created'; readonly name: string; readonly created_at: number }
-  | BillingFact
+  | BillingEvent
   | { readonly type: 'organization.suspended' }
   | { readonly type: 'organization.reactivated' }
   | { readonly type: 'organization.closed' }
@@ -57,10 +57,10 @@ const blank: Organization = {
   ...unpaid,
 };
 
-const entered = (data: Organization, fact: BillingFact): Organization => ({ ...data, ...post(data, fact) });
+const entered = (data: Organization, event: BillingEvent): Organization => ({ ...data, ...post(data, event) });
 
-const apply: Changes<Organization, OrganizationFact> = {
-  'organization.created': (data, fact) => ({ ...data, name: fact.name, createdAt: fact.created_at }),
+const apply: Changes<Organization, OrganizationEvent> = {
+  'organization.created': (data, event) => ({ ...data, name: event.name, createdAt: event.created_at }),
   'organization.suspended': (data) => data,
   'organization.reactivated': (data) => data,
   'organization.closed': (data) => data,
@@ -68,24 +68,24 @@ const apply: Changes<Organization, OrganizationFact> = {
   'billing.credited': entered,
   'billing.refunded': entered,
   'billing.subscription_updated': entered,
-  'organization.admin_key_issued': (data, fact) => {
-    const key = { writesAdminKeys: fact.writes_admin_keys, expiresAt: fact.expires_at };
-    return { ...data, adminKeys: data.adminKeys.with(fact.key_id, key) };
+  'organization.admin_key_issued': (data, event) => {
+    const key = { writesAdminKeys: event.writes_admin_keys, expiresAt: event.expires_at };
+    return { ...data, adminKeys: data.adminKeys.with(event.key_id, key) };
   },
-  'organization.admin_key_ended': (data, fact) => ({ ...data, adminKeys: data.adminKeys.without(fact.key_id) }),
-  'organization.policy_issued': (data, fact) => ({ ...data, policies: data.policies.with(fact.policy_id) }),
-  'organization.policy_ended': (data, fact) => ({ ...data, policies: data.policies.without(fact.policy_id) }),
-  'organization.oauth_client_issued': (data, fact) => ({
+  'organization.admin_key_ended': (data, event) => ({ ...data, adminKeys: data.adminKeys.without(event.key_id) }),
+  'organization.policy_issued': (data, event) => ({ ...data, policies: data.policies.with(event.policy_id) }),
+  'organization.policy_ended': (data, event) => ({ ...data, policies: data.policies.without(event.policy_id) }),
+  'organization.oauth_client_issued': (data, event) => ({
     ...data,
-    oauthClients: data.oauthClients.with(fact.client_id),
+    oauthClients: data.oauthClients.with(event.client_id),
   }),
-  'organization.oauth_client_ended': (data, fact) => ({
+  'organization.oauth_client_ended': (data, event) => ({
     ...data,
-    oauthClients: data.oauthClients.without(fact.client_id),
+    oauthClients: data.oauthClients.without(event.client_id),
   }),
 };
 
-const machine = chartOf<Organization, OrganizationFact>(apply).createMachine({
+const machine = chartOf<Organization, OrganizationEvent>(apply).createMachine({
   id: 'organization',
   context: blank,
   initial: 'absent',
@@ -143,31 +143,31 @@ interface AdmitAdminKey {
 const admitted = (
   { data }: OrganizationState,
   { keyId, permissions, expiresAt }: AdmitAdminKey,
-): OrganizationFact[] => {
+): OrganizationEvent[] => {
   if (data.adminKeys.has(keyId)) return [];
   const writes_admin_keys = permissions.includes('admin_api_keys:write');
   return [{ type: 'organization.admin_key_issued', key_id: keyId, writes_admin_keys, expires_at: expiresAt }];
 };
 
-const clientEnded = (id: string): OrganizationFact => ({ type: 'organization.oauth_client_ended', client_id: id });
+const clientEnded = (id: string): OrganizationEvent => ({ type: 'organization.oauth_client_ended', client_id: id });
 
 const decide = {
-  create: (_: OrganizationState, input: { name: string; at: number }): OrganizationFact[] => [
+  create: (_: OrganizationState, input: { name: string; at: number }): OrganizationEvent[] => [
     { type: 'organization.created', name: input.name, created_at: input.at },
   ],
   /** Creates it unless a first run that a crash interrupted has done so. */
-  createOnce: (state: OrganizationState, input: { name: string; at: number }): OrganizationFact[] =>
+  createOnce: (state: OrganizationState, input: { name: string; at: number }): OrganizationEvent[] =>
     state.status === 'absent' ? decide.create(state, input) : [],
-  suspend: (): OrganizationFact[] => [{ type: 'organization.suspended' }],
-  reactivate: (): OrganizationFact[] => [{ type: 'organization.reactivated' }],
+  suspend: (): OrganizationEvent[] => [{ type: 'organization.suspended' }],
+  reactivate: (): OrganizationEvent[] => [{ type: 'organization.reactivated' }],
   ...billing,
   /** Ends its OAuth clients in the same append: they are all known here. */
-  close: ({ data }: OrganizationState): OrganizationFact[] => [
+  close: ({ data }: OrganizationState): OrganizationEvent[] => [
     { type: 'organization.closed' },
     ...data.oauthClients.ids().map(clientEnded),
   ],
   /** Admits a key; only then is its own stream created. */
-  issueAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationFact[] => {
+  issueAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationEvent[] => {
     const { adminKeys } = state.data;
     if (adminKeys.size >= maxAdminKeys && !adminKeys.has(input.keyId)) {
       throw fault('admin_key_limit_reached', {
@@ -177,7 +177,7 @@ const decide = {
     return admitted(state, input);
   },
   /** The same for the operator, however many there are: who has lost them all can delete none. */
-  bootstrapAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationFact[] => admitted(state, input),
+  bootstrapAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationEvent[] => admitted(state, input),
   /**
    * Withdraws a key, unless nobody would be left who can make another (409 `last_admin_key`). Keys that were admitted and
    * not made (`unmade`) can make none.
@@ -185,7 +185,7 @@ const decide = {
   endAdminKey: (
     { data }: OrganizationState,
     input: { keyId: string; at: number; unmade: readonly string[] },
-  ): OrganizationFact[] => {
+  ): OrganizationEvent[] => {
     if (!data.adminKeys.has(input.keyId)) return [];
     const writer = data.adminKeys
       .entries()
@@ -200,16 +200,16 @@ const decide = {
     return [{ type: 'organization.admin_key_ended', key_id: input.keyId }];
   },
   /** Withdraws Admin keys of a closed organization, where nobody has to be left who can make others; `most` at a time. */
-  dropAdminKeys: ({ data }: OrganizationState, input: { most: number }): OrganizationFact[] =>
+  dropAdminKeys: ({ data }: OrganizationState, input: { most: number }): OrganizationEvent[] =>
     data.adminKeys
       .keys()
       .slice(0, input.most)
       .map((key_id) => ({ type: 'organization.admin_key_ended', key_id })),
   /** Withdraws the admission of a key that was never made. */
-  dropAdminKey: ({ data }: OrganizationState, input: { keyId: string }): OrganizationFact[] =>
+  dropAdminKey: ({ data }: OrganizationState, input: { keyId: string }): OrganizationEvent[] =>
     data.adminKeys.has(input.keyId) ? [{ type: 'organization.admin_key_ended', key_id: input.keyId }] : [],
   /** Admits a policy; only then is its own stream created. */
-  issuePolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationFact[] => {
+  issuePolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationEvent[] => {
     if (data.policies.has(input.policyId)) return [];
     if (data.policies.size >= maxPolicies) {
       throw fault('policy_limit_reached', {
@@ -218,17 +218,17 @@ const decide = {
     }
     return [{ type: 'organization.policy_issued', policy_id: input.policyId }];
   },
-  endPolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationFact[] =>
+  endPolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationEvent[] =>
     data.policies.has(input.policyId) ? [{ type: 'organization.policy_ended', policy_id: input.policyId }] : [],
   /** Admits an OAuth client; only then is its own stream created. */
-  issueOAuthClient: (_: OrganizationState, input: { clientId: string }): OrganizationFact[] => [
+  issueOAuthClient: (_: OrganizationState, input: { clientId: string }): OrganizationEvent[] => [
     { type: 'organization.oauth_client_issued', client_id: input.clientId },
   ],
-  endOAuthClient: ({ data }: OrganizationState, input: { clientId: string }): OrganizationFact[] =>
+  endOAuthClient: ({ data }: OrganizationState, input: { clientId: string }): OrganizationEvent[] =>
     data.oauthClients.has(input.clientId) ? [clientEnded(input.clientId)] : [],
 };
 
-export const organization: Aggregate<Organization, OrganizationFact, typeof decide> = {
+export const organization: Aggregate<Organization, OrganizationEvent, typeof decide> = {
   category: 'organization',
   version: 2,
   upcasts: organizationUpcasts,

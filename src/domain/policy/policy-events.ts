@@ -25,7 +25,7 @@ export interface Policy {
   readonly pausedRevision: number;
 }
 
-export type PolicyFact =
+export type PolicyEvent =
   | ({
       readonly type: 'policy.created';
       readonly organization_id: string;
@@ -50,7 +50,7 @@ export type PolicyFact =
   | { readonly type: 'policy.resumed'; readonly resumed_at: number }
   | { readonly type: 'policy.deleted'; readonly deleted_at: number };
 
-/** The data before the first fact. */
+/** The data before the first event. */
 export const blankPolicy: Policy = {
   organizationId: '',
   name: '',
@@ -63,36 +63,36 @@ export const blankPolicy: Policy = {
   pausedRevision: 0,
 };
 
-/** The data at its next revision: every fact is one. */
+/** The data at its next revision: every event is one. */
 const revised = (data: Policy, changes: Partial<Policy>): Policy => ({
   ...data,
   revision: data.revision + 1,
   ...changes,
 });
 
-export const applyPolicy: Changes<Policy, PolicyFact> = {
-  'policy.created': (data, fact) =>
+export const applyPolicy: Changes<Policy, PolicyEvent> = {
+  'policy.created': (data, event) =>
     revised(data, {
-      organizationId: fact.organization_id,
-      name: fact.name,
-      description: fact.description,
-      createdAt: fact.created_at,
-      updatedAt: fact.created_at,
-      draft: termsOf(fact),
+      organizationId: event.organization_id,
+      name: event.name,
+      description: event.description,
+      createdAt: event.created_at,
+      updatedAt: event.created_at,
+      draft: termsOf(event),
     }),
-  'policy.updated': (data, fact) =>
+  'policy.updated': (data, event) =>
     revised(data, {
-      name: fact.name,
-      description: fact.description,
-      updatedAt: fact.updated_at,
-      draft: termsOf(fact),
+      name: event.name,
+      description: event.description,
+      updatedAt: event.updated_at,
+      draft: termsOf(event),
     }),
-  'policy.published': (data, fact) => {
-    const draft = termsOf(fact);
-    const current = { id: fact.version_id, version: fact.version, publishedAt: fact.published_at, ...draft };
-    return revised(data, { updatedAt: fact.published_at, draft, current });
+  'policy.published': (data, event) => {
+    const draft = termsOf(event);
+    const current = { id: event.version_id, version: event.version, publishedAt: event.published_at, ...draft };
+    return revised(data, { updatedAt: event.published_at, draft, current });
   },
-  'policy.paused': (data, fact) => revised(data, { updatedAt: fact.paused_at, pausedRevision: data.revision }),
-  'policy.resumed': (data, fact) => revised(data, { updatedAt: fact.resumed_at }),
-  'policy.deleted': (data, fact) => revised(data, { updatedAt: fact.deleted_at }),
+  'policy.paused': (data, event) => revised(data, { updatedAt: event.paused_at, pausedRevision: data.revision }),
+  'policy.resumed': (data, event) => revised(data, { updatedAt: event.resumed_at }),
+  'policy.deleted': (data, event) => revised(data, { updatedAt: event.deleted_at }),
 };

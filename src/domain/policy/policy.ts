@@ -1,6 +1,6 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, chartOf, type State, type StateOf } from '../../kernel/aggregate/aggregate.ts';
-import { applyPolicy, blankPolicy, type Policy, type PolicyFact } from './policy-events.ts';
+import { applyPolicy, blankPolicy, type Policy, type PolicyEvent } from './policy-events.ts';
 import {
   edited,
   fieldsOf,
@@ -14,10 +14,10 @@ import {
 
 /**
  * `monitoring` and `enforcing` are one state here, `live`: no row of contract B.5 tells them apart, and which of the two
- * the wire shows follows from the current version's mode (`policyState`). A fact then leads to the same state whatever it
- * holds, as the kernel's charts want it, and the facts keep the names that the audit log has for them.
+ * the wire shows follows from the current version's mode (`policyState`). An event then leads to the same state whatever it
+ * holds, as the kernel's charts want it, and the events keep the names that the audit log has for them.
  */
-const machine = chartOf<Policy, PolicyFact>(applyPolicy).createMachine({
+const machine = chartOf<Policy, PolicyEvent>(applyPolicy).createMachine({
   id: 'policy',
   context: blankPolicy,
   initial: 'absent',
@@ -87,16 +87,16 @@ const decide = {
   create: (
     { status }: PolicyChartState,
     input: { organizationId: string; name: string; description: string; terms: Terms; at: number },
-  ): PolicyFact[] => {
+  ): PolicyEvent[] => {
     if (status === 'deleted') throw fault('idempotency_result_unavailable');
     if (status !== 'absent') return [];
     const { organizationId: organization_id, name, description, terms, at: created_at } = input;
     return [{ type: 'policy.created', organization_id, name, description, ...fieldsOf(terms), created_at }];
   },
   /** Changes nothing; the answer is where the policy stands on its own stream, whatever the read models have seen. */
-  look: (): PolicyFact[] => [],
+  look: (): PolicyEvent[] => [],
   /** Edits the draft, the name and the description; what is in force stays as it is. */
-  update: (state: PolicyChartState, input: Aimed & { changes: PolicyChanges }): PolicyFact[] => {
+  update: (state: PolicyChartState, input: Aimed & { changes: PolicyChanges }): PolicyEvent[] => {
     expectRevision(state, input.revision);
     const { data } = state;
     const { name = data.name, description = data.description } = input.changes;
@@ -107,7 +107,7 @@ const decide = {
     if (name === data.name && description === data.description && sameTerms(draft, data.draft)) return [];
     return [{ type: 'policy.updated', name, description, ...fieldsOf(draft), updated_at: input.at }];
   },
-  publish: (state: PolicyChartState, input: Aimed & { versionId: string }): PolicyFact[] => {
+  publish: (state: PolicyChartState, input: Aimed & { versionId: string }): PolicyEvent[] => {
     expectRevision(state, input.revision);
     const { data } = state;
     if (!hasUnpublishedChanges(data)) throw fault('policy_no_unpublished_changes');
@@ -116,24 +116,24 @@ const decide = {
     return [{ type: 'policy.published', version_id: input.versionId, version, ...fields, published_at: input.at }];
   },
   /** The same pause again changes nothing, so that a client may repeat one whose answer it has not seen. */
-  pause: (state: PolicyChartState, input: Aimed): PolicyFact[] => {
+  pause: (state: PolicyChartState, input: Aimed): PolicyEvent[] => {
     const isPaused = state.status === 'paused';
     const isRepeated = isPaused && state.data.pausedRevision === input.revision;
     if (!isRepeated) expectRevision(state, input.revision);
     return isPaused ? [] : [{ type: 'policy.paused', paused_at: input.at }];
   },
   /** Brings back what was published, never the draft. */
-  resume: (state: PolicyChartState, input: Aimed): PolicyFact[] => {
+  resume: (state: PolicyChartState, input: Aimed): PolicyEvent[] => {
     expectRevision(state, input.revision);
     return [{ type: 'policy.resumed', resumed_at: input.at }];
   },
-  delete: (state: PolicyChartState, input: Aimed): PolicyFact[] => {
+  delete: (state: PolicyChartState, input: Aimed): PolicyEvent[] => {
     expectRevision(state, input.revision);
     return [{ type: 'policy.deleted', deleted_at: input.at }];
   },
 };
 
-export const policy: Aggregate<Policy, PolicyFact, typeof decide> = {
+export const policy: Aggregate<Policy, PolicyEvent, typeof decide> = {
   category: 'policy',
   version: 1,
   machine,

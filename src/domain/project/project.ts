@@ -14,7 +14,7 @@ export interface Project {
   readonly liveKeys: PersistentSet;
 }
 
-export type ProjectFact =
+export type ProjectEvent =
   | {
       readonly type: 'project.created';
       readonly organization_id: string;
@@ -39,21 +39,21 @@ const blank: Project = {
   liveKeys: PersistentSet.empty(),
 };
 
-const apply: Changes<Project, ProjectFact> = {
-  'project.created': (data, fact) => ({
+const apply: Changes<Project, ProjectEvent> = {
+  'project.created': (data, event) => ({
     ...data,
-    organizationId: fact.organization_id,
-    name: fact.name,
-    createdAt: fact.created_at,
+    organizationId: event.organization_id,
+    name: event.name,
+    createdAt: event.created_at,
   }),
-  'project.updated': (data, fact) => ({ ...data, name: fact.name }),
-  'project.models_allowed': (data, fact) => ({ ...data, allowedModels: fact.models }),
-  'project.archived': (data, fact) => ({ ...data, archivedAt: fact.archived_at }),
-  'project.key_issued': (data, fact) => ({ ...data, liveKeys: data.liveKeys.with(fact.key_id) }),
-  'project.key_ended': (data, fact) => ({ ...data, liveKeys: data.liveKeys.without(fact.key_id) }),
+  'project.updated': (data, event) => ({ ...data, name: event.name }),
+  'project.models_allowed': (data, event) => ({ ...data, allowedModels: event.models }),
+  'project.archived': (data, event) => ({ ...data, archivedAt: event.archived_at }),
+  'project.key_issued': (data, event) => ({ ...data, liveKeys: data.liveKeys.with(event.key_id) }),
+  'project.key_ended': (data, event) => ({ ...data, liveKeys: data.liveKeys.without(event.key_id) }),
 };
 
-const machine = chartOf<Project, ProjectFact>(apply).createMachine({
+const machine = chartOf<Project, ProjectEvent>(apply).createMachine({
   id: 'project',
   context: blank,
   initial: 'absent',
@@ -78,17 +78,17 @@ const areSame = (a: readonly string[] | null, b: readonly string[] | null): bool
   a === null || b === null ? a === b : a.length === b.length && a.every((each, i) => each === b[i]);
 
 const decide = {
-  create: (_: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectFact[] => [
+  create: (_: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectEvent[] => [
     { type: 'project.created', organization_id: input.organizationId, name: input.name, created_at: input.at },
   ],
   /** Creates it unless an attempt that a crash interrupted has done so. */
-  createOnce: (state: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectFact[] =>
+  createOnce: (state: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectEvent[] =>
     state.data.organizationId === input.organizationId ? [] : decide.create(state, input),
   /** What is not given stays; what is the same already is no change, but of an archived project. */
   update: (
     { status, data }: ProjectState,
     { name, allowedModels: models }: { readonly name?: string; readonly allowedModels?: readonly string[] | null },
-  ): ProjectFact[] => [
+  ): ProjectEvent[] => [
     ...(name === undefined || (status === 'active' && data.name === name)
       ? []
       : [{ type: 'project.updated', name } as const]),
@@ -97,10 +97,10 @@ const decide = {
       : [{ type: 'project.models_allowed', models } as const]),
   ],
   /** Archiving what is archived changes nothing and is no error (contract B.2). */
-  archive: ({ status }: ProjectState, input: { at: number }): ProjectFact[] =>
+  archive: ({ status }: ProjectState, input: { at: number }): ProjectEvent[] =>
     status === 'archived' ? [] : [{ type: 'project.archived', archived_at: input.at }],
   /** Admits a key; only then is its own stream created. */
-  issueKey: ({ status, data }: ProjectState, input: { keyId: string }): ProjectFact[] => {
+  issueKey: ({ status, data }: ProjectState, input: { keyId: string }): ProjectEvent[] => {
     if (data.liveKeys.has(input.keyId)) return [];
     if (status === 'active' && data.liveKeys.size >= maxLiveKeys) {
       throw fault('api_key_limit_reached', {
@@ -109,17 +109,17 @@ const decide = {
     }
     return [{ type: 'project.key_issued', key_id: input.keyId }];
   },
-  endKey: ({ data }: ProjectState, input: { keyId: string }): ProjectFact[] =>
+  endKey: ({ data }: ProjectState, input: { keyId: string }): ProjectEvent[] =>
     data.liveKeys.has(input.keyId) ? [{ type: 'project.key_ended', key_id: input.keyId }] : [],
   /** The same of every live key that has ended by what is known elsewhere. */
-  endKeys: ({ data }: ProjectState, input: { hasEnded: (keyId: string) => boolean }): ProjectFact[] =>
+  endKeys: ({ data }: ProjectState, input: { hasEnded: (keyId: string) => boolean }): ProjectEvent[] =>
     data.liveKeys
       .ids()
       .filter(input.hasEnded)
       .map((key_id) => ({ type: 'project.key_ended', key_id })),
 };
 
-export const project: Aggregate<Project, ProjectFact, typeof decide> = {
+export const project: Aggregate<Project, ProjectEvent, typeof decide> = {
   category: 'project',
   version: 1,
   machine,

@@ -6,9 +6,9 @@ import type { EventStore, Recorded } from '../store/store.ts';
 import {
   type Aggregate,
   type Decisions,
-  type Fact,
+  type DomainEvent,
   genesis,
-  IllegalFact,
+  IllegalEvent,
   type Snapshot,
   stateOf,
 } from './aggregate.ts';
@@ -100,13 +100,13 @@ export const checkLink = ({ stream, revision, type, metadata }: Recorded, last: 
   throw new CorruptStream(stream, revision, type, `it was not written behind ${before}`);
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: folding needs no more of an aggregate than its chart and what facts change.
+// biome-ignore lint/suspicious/noExplicitAny: folding needs no more of an aggregate than its chart and what events change.
 type AnyAggregate = Aggregate<any, any, Decisions<any, any>>;
 
-const tables = new WeakMap<AnyAggregate, Table<object, Fact>>();
+const tables = new WeakMap<AnyAggregate, Table<object, DomainEvent>>();
 
-const tableOf = (aggregate: AnyAggregate): Table<object, Fact> => {
-  const known = tables.get(aggregate) ?? compile<object, Fact>(aggregate);
+const tableOf = (aggregate: AnyAggregate): Table<object, DomainEvent> => {
+  const known = tables.get(aggregate) ?? compile<object, DomainEvent>(aggregate);
   tables.set(aggregate, known);
   return known;
 };
@@ -141,7 +141,7 @@ export const catchUp = async (
     try {
       if (isOurs) state = table.step(state, upcast(aggregate, event));
     } catch (error) {
-      if (!(error instanceof IllegalFact)) throw error;
+      if (!(error instanceof IllegalEvent)) throw error;
       throw new CorruptStream(stream, due, event.type, error.message, error);
     }
     events.push(event);

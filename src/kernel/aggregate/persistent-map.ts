@@ -1,6 +1,6 @@
 /**
  * A map that never changes: each change makes another version, at a cost that does not grow with what is in it, so that an
- * aggregate with ten thousand facts behind it is folded in linear time.
+ * aggregate with ten thousand events behind it is folded in linear time.
  *
  * One hash table serves all versions (H. G. Baker, "Shallow binding makes functional arrays fast", 1991): the version that
  * was asked last owns it, each other knows in what it differs from a neighbour. An older version is read at the price of

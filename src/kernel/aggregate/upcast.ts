@@ -1,23 +1,23 @@
 import type { Recorded } from '../store/store.ts';
-import type { Aggregate, Fact } from './aggregate.ts';
+import type { Aggregate, DomainEvent } from './aggregate.ts';
 
-/** A newer Weir has written the event, and this one does not know what its facts look like. */
-export class NewerFact extends Error {
-  override readonly name = 'NewerFact';
+/** A newer Weir has written the event, in a shape that this one does not know. */
+export class NewerEvent extends Error {
+  override readonly name = 'NewerEvent';
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: of an aggregate no more is needed than the versions of its facts.
+// biome-ignore lint/suspicious/noExplicitAny: of an aggregate no more is needed than the versions of its events.
 type Versions = Pick<Aggregate<any, any, any>, 'category' | 'version' | 'upcasts'>;
 
-/** The fact that an event holds, in its present shape. @throws NewerFact */
+/** A recorded event as its domain event, in its present shape. @throws NewerEvent */
 export const upcast = (
   { category, version, upcasts }: Versions,
   { type, data, metadata }: Pick<Recorded, 'type' | 'data' | 'metadata'>,
-): Fact => {
+): DomainEvent => {
   const { v } = metadata;
   if (v > version) {
-    throw new NewerFact(
-      `${type} is of version ${v} of the facts of ${category}, and version ${version} is the last known here`,
+    throw new NewerEvent(
+      `${type} is of version ${v} of the events of ${category}, and version ${version} is the last known here`,
     );
   }
   let present = data;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { Aggregate, Decisions, Fact } from '../aggregate/aggregate.ts';
+import type { Aggregate, Decisions, DomainEvent } from '../aggregate/aggregate.ts';
 import { idleCache } from '../aggregate/idle-cache.ts';
 import { type Mailbox, serial } from '../mailbox.ts';
 import { Budget } from '../store/budget.ts';
@@ -15,7 +15,7 @@ export interface Context {
   readonly requestId?: string | undefined;
   readonly ip?: string | undefined;
   readonly userAgent?: string | undefined;
-  /** Id of the command; the same id never writes the same facts to a stream twice. Random when absent. */
+  /** Id of the command; the same id never writes the same events to a stream twice. Random when absent. */
   readonly commandId?: string | undefined;
   /** Id of the event that caused this command, where a reactor sent it. */
   readonly causationId?: string | undefined;
@@ -27,10 +27,10 @@ export interface Context {
 export type CommandInput<C, K extends keyof C> = C[K] extends (state: never, input: infer I) => unknown ? I : never;
 
 /** The live aggregates of one kind: one mailbox each. */
-export interface Actors<D extends object, F extends Fact, C extends Decisions<D, F>> {
+export interface Actors<D extends object, F extends DomainEvent, C extends Decisions<D, F>> {
   /**
-   * @throws IllegalFact when the chart does not admit what was decided; and whatever the decision itself throws
-   * @throws StoreUnavailable when the store could not be reached in time; the facts may be on the stream or not
+   * @throws IllegalEvent when the chart does not admit what was decided; and whatever the decision itself throws
+   * @throws StoreUnavailable when the store could not be reached in time; the events may be on the stream or not
    * @throws WrongRevision when others were first at every attempt
    * @throws CorruptStream when the stream cannot be replayed
    */
@@ -72,7 +72,7 @@ const metadataOf = (context: Context, commandId: string, at: number, v: number):
   v,
 });
 
-export const actors = <D extends object, F extends Fact, C extends Decisions<D, F>>(
+export const actors = <D extends object, F extends DomainEvent, C extends Decisions<D, F>>(
   aggregate: Aggregate<D, F, C>,
   options: ActorOptions,
 ): Actors<D, F, C> => {

@@ -1,5 +1,12 @@
 import { publish } from '../../telemetry.ts';
-import { type Aggregate, type Decisions, type Fact, record, type State, stateOf } from '../aggregate/aggregate.ts';
+import {
+  type Aggregate,
+  type Decisions,
+  type DomainEvent,
+  record,
+  type State,
+  stateOf,
+} from '../aggregate/aggregate.ts';
 import { chained } from '../aggregate/chained.ts';
 import { advance, blank, catchUp, type FoldedStream, placeOfEvents } from '../aggregate/fold.ts';
 import type { Budget } from '../store/budget.ts';
@@ -8,9 +15,9 @@ import type { Whose } from '../store/ownership.ts';
 import { type EventStore, type Metadata, type NewEvent, WrongRevision } from '../store/store.ts';
 
 /** What a command led to. */
-export interface CommandResult<D, F extends Fact> {
+export interface CommandResult<D, F extends DomainEvent> {
   readonly state: State<D>;
-  readonly facts: readonly F[];
+  readonly events: readonly F[];
   /** Revision of the stream now; null while it has no events. */
   readonly revision: number | null;
   /** Position of the last event appended; null when the command changed nothing. */
@@ -43,9 +50,9 @@ const attempts = 8;
 
 /**
  * One command, from the decision to the append. A memory may be behind the stream, since other processes write too: an
- * append at the exact revision finds that out, and a refusal or an answer without facts is given only after a look.
+ * append at the exact revision finds that out, and a refusal or an answer without events is given only after a look.
  */
-export const execute = async <D extends object, F extends Fact, C extends Decisions<D, F>>(
+export const execute = async <D extends object, F extends DomainEvent, C extends Decisions<D, F>>(
   aggregate: Aggregate<D, F, C>,
   { store, eventId, whose }: { readonly store: EventStore; readonly eventId: EventId; readonly whose: Whose },
   memory: Memory,
@@ -63,24 +70,24 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
   };
 
   const propose = (from: FoldedStream) => {
-    const facts = aggregate.decide[command.name]!(stateOf<D>(from.snapshot), command.input);
-    const events = chained(
+    const events = aggregate.decide[command.name]!(stateOf<D>(from.snapshot), command.input);
+    const records = chained(
       stream,
       from,
-      facts.map(({ type, ...data }, index): NewEvent => {
+      events.map(({ type, ...data }, index): NewEvent => {
         return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
       }),
     );
-    const written = placeOfEvents(from, events);
-    const snapshot = written ? from.snapshot : facts.reduce((at, fact) => record(machine, at, fact), from.snapshot);
-    return { facts, events, written, snapshot };
+    const written = placeOfEvents(from, records);
+    const snapshot = written ? from.snapshot : events.reduce((at, event) => record(machine, at, event), from.snapshot);
+    return { events, records, written, snapshot };
   };
 
-  /** On a memory that may be old only facts count: nothing to do and a refusal are judged again after a look. */
+  /** On a memory that may be old only events count: nothing to do and a refusal are judged again after a look. */
   const proposeFromMemory = (from: FoldedStream) => {
     try {
       const proposal = propose(from);
-      return proposal.facts.length > 0 ? proposal : undefined;
+      return proposal.events.length > 0 ? proposal : undefined;
     } catch {
       return undefined;
     }
@@ -93,22 +100,22 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
       replay = await look();
       proposal = propose(replay);
     }
-    const { facts, events, written, snapshot } = proposal;
-    if (facts.length === 0 || written) return resultOf(replay, facts, written?.position ?? null);
+    const { events, records, written, snapshot } = proposal;
+    if (events.length === 0 || written) return resultOf(replay, events, written?.position ?? null);
     try {
-      const appended = await store.append(stream, events, replay.revision ?? 'no_stream', { budget });
-      const first = appended.revision - events.length + 1;
-      const places = events.map(({ id }, index) => ({ id, revision: first + index, position: appended.position }));
-      const now = advance(replay, snapshot, places, events.at(-1) ?? replay.last);
+      const appended = await store.append(stream, records, replay.revision ?? 'no_stream', { budget });
+      const first = appended.revision - records.length + 1;
+      const places = records.map(({ id }, index) => ({ id, revision: first + index, position: appended.position }));
+      const now = advance(replay, snapshot, places, records.at(-1) ?? replay.last);
       memory.goesOn = command.isShared;
       memory.replay = command.isShared ? replay : now;
       publish('command.recorded', {
         requestId: command.requestId,
         stream,
         revision: appended.revision,
-        facts: facts.map(({ type }) => type),
+        events: events.map(({ type }) => type),
       });
-      return resultOf(now, facts, appended.position);
+      return resultOf(now, events, appended.position);
     } catch (error) {
       if (!(error instanceof WrongRevision)) {
         // Without an answer the events are on the stream or not: the next command has to read it from the start.
@@ -118,20 +125,20 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
       // A stream that ends before what is remembered of it is another one: an older copy of the log is in its place.
       if ((error.actual ?? -1) < (replay.revision ?? -1)) memory.replay = undefined;
       replay = await look();
-      const landed = placeOfEvents(replay, events);
-      if (landed) return resultOf(replay, facts, landed.position);
+      const landed = placeOfEvents(replay, records);
+      if (landed) return resultOf(replay, events, landed.position);
       if (attempt === attempts) throw error;
     }
   }
 };
 
-const resultOf = <D, F extends Fact>(
+const resultOf = <D, F extends DomainEvent>(
   replay: FoldedStream,
-  facts: readonly F[],
+  events: readonly F[],
   position: bigint | null,
 ): CommandResult<D, F> => ({
   state: stateOf<D>(replay.snapshot),
-  facts,
+  events,
   revision: replay.revision,
   position,
   head: replay.position,

@@ -5,7 +5,7 @@ import canonicalize from 'canonicalize';
 const nameSpace = Buffer.from('6f1c7a2e9b7d4c53a0e48d15f3b2c961', 'hex');
 
 /**
- * The id of the event number `index` of a command: the same command that decides the same fact on the same stream gets
+ * The id of the event number `index` of a command: the same command that decides the same event on the same stream gets
  * the same id, and nothing else does (UUIDv5, RFC 9562). The store compares ids alone, so stream, type and data go in.
  */
 export const eventId = (command: string, index: number, stream: string, type: string, data: object): string => {

@@ -16,7 +16,7 @@ export interface Metadata {
   readonly user_agent?: string;
   readonly $correlationId: string;
   readonly $causationId: string;
-  /** Version of the fact's shape. */
+  /** Version of the event's shape. */
   readonly v: number;
   /** Of all but the first event of an aggregate: the hash of the one before (`hashOf`). Records that nobody decides on have none. */
   readonly prev?: string;

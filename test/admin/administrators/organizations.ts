@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { plans } from '../../../src/domain/organization/billing.ts';
 import { limitsFor, tierOfPlan, tierOfSpend } from '../../../src/domain/organization/tiers.ts';
-import { IllegalFact } from '../../../src/kernel/aggregate/aggregate.ts';
+import { IllegalEvent } from '../../../src/kernel/aggregate/aggregate.ts';
 import { type AuditEntry, hour, type Tenant } from './model.ts';
 import { archived } from './projects.ts';
 import { command, expectOf, idOf, otherOf, pick, seconds, target, tenantOf, who } from './step.ts';
@@ -106,7 +106,7 @@ const changeStatus = command({
       ] === tenant.status;
     const telling = world.stage.admin.aggregates.organization.dispatch(tenant.id, to, undefined, operator);
     if (!isLegal) {
-      await expect(telling).rejects.toBeInstanceOf(IllegalFact);
+      await expect(telling).rejects.toBeInstanceOf(IllegalEvent);
       return world.happened(tenant, []);
     }
     await telling;
@@ -171,7 +171,7 @@ const bill = command({
       return world.happened(tenant, []);
     }
     if (!isRepeated && tenant.status === 'closed' && kind !== 'refund') {
-      await expect(telling).rejects.toBeInstanceOf(IllegalFact);
+      await expect(telling).rejects.toBeInstanceOf(IllegalEvent);
       return world.happened(tenant, []);
     }
     await telling;

@@ -91,8 +91,8 @@ const imported = async (random: Random, withCheckpoints = true): Promise<Corpus 
   checkpoint(store);
   const seen = [...store.log];
   const copy = holding(withCheckpoints ? seen : leavesIn(seen));
-  const facts = { size: withCheckpoints ? coveredBy(seen) : 0, events: seen.length };
-  copy.plantAsIs('log-imported', [logEvent('import', 'log-imported', 'log.imported', facts, clock)]);
+  const imported = { size: withCheckpoints ? coveredBy(seen) : 0, events: seen.length };
+  copy.plantAsIs('log-imported', [logEvent('import', 'log-imported', 'log.imported', imported, clock)]);
   checkpoint(copy);
   grow(copy, random, 2);
   return { log: copy.log, seen, alone: { log: copy.log, seen: copy.log.slice(seen.length) } };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { TicketFact } from './ticket.ts';
+import type { TicketEvent } from './ticket.ts';
 
-/** Any fact of a ticket, in no sensible order. */
-export const anyFact: fc.Arbitrary<TicketFact> = fc.oneof(
+/** Any event of a ticket, in no sensible order. */
+export const anyEvent: fc.Arbitrary<TicketEvent> = fc.oneof(
   fc.record({ type: fc.constant('ticket.opened' as const), title: fc.string() }),
   fc.record({ type: fc.constant('ticket.worked' as const), hours: fc.nat(100) }),
   fc.constant({ type: 'ticket.parked' as const }),
@@ -12,5 +12,5 @@ export const anyFact: fc.Arbitrary<TicketFact> = fc.oneof(
 
 /** Histories that mostly begin with the opening, so that the later states are reached. */
 export const anyHistory = fc
-  .tuple(fc.boolean(), fc.array(anyFact, { maxLength: 30 }))
-  .map(([isOpened, facts]): TicketFact[] => (isOpened ? [{ type: 'ticket.opened', title: 't' }, ...facts] : facts));
+  .tuple(fc.boolean(), fc.array(anyEvent, { maxLength: 30 }))
+  .map(([isOpened, events]): TicketEvent[] => (isOpened ? [{ type: 'ticket.opened', title: 't' }, ...events] : events));

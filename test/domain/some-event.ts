@@ -1,7 +1,7 @@
-import type { Fact } from '../../src/kernel/aggregate/aggregate.ts';
+import type { DomainEvent } from '../../src/kernel/aggregate/aggregate.ts';
 
-/** A fact of a type with the fields that any fact of ours may have. */
-export const factOf = (type: string, id = 'x'): Fact & Record<string, unknown> => ({
+/** An event of a type with the fields that any event of ours may have. */
+export const eventOf = (type: string, id = 'x'): DomainEvent & Record<string, unknown> => ({
   type,
   key_id: id,
   name: id,

@@ -8,6 +8,7 @@ import { metricsTable } from '../../src/observability/metrics/catalogue.ts';
 import { clientsTable, openaiClientsTable } from '../e2e/clients/table.ts';
 import { aggregates } from './all-aggregates.ts';
 import { routesToLookAt } from './all-routes.ts';
+import { errorCodesTable, errorTypesTable } from './error-tables.ts';
 import { licencesTable } from './licences.ts';
 
 /** Parts of the guides that are written by a program. Each stands between two comments with its name. */
@@ -24,7 +25,9 @@ const guides = {
   licences: 'src/deploy/README.md',
   metrics: 'src/observability/README.md',
   routes: 'src/http/README.md',
-  tiers: 'src/domain/README.md',
+  tiers: 'src/contract/limits.md',
+  'error-types': 'src/contract/errors.md',
+  'error-codes': 'src/contract/errors.md',
   torture: 'test/README.md',
   'long-tests': 'test/README.md',
   mutants: 'test/README.md',
@@ -51,27 +54,20 @@ const charts = (): string =>
     .map(({ category, machine }) => `**${category}**\n\n\`\`\`mermaid\n${mermaid(machine)}\n\`\`\``)
     .join('\n\n');
 
-const grouped = (amount: number): string => String(amount).replace(/\B(?=(\d{3})+$)/g, ',');
+const grouped = (amount: number): string =>
+  amount < 1_000_000 ? amount.toLocaleString('en-US') : `${grouped(amount / 1_000_000)} M`;
+
+const scopes: readonly Scope[] = ['key', 'project', 'organization'];
 
 const tiersTable = (): string =>
   [
-    '| tier | paid, US$ | subscription | requests a minute | requests a day | tokens a minute | tokens a day | in flight |',
-    '|---|---|---|---|---|---|---|---|',
+    '| tier | paid, US$ | subscription | RPM | RPD | TPM | TPD | in flight |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- |',
     ...tiers.map(({ paid, subscription, tpd }, tier) => {
-      const of = (scope: Scope) => limitsFor(tier as Tier, scope);
-      const each = (what: 'rpm' | 'rpd' | 'tpm' | 'concurrent') =>
-        [of('key'), of('project'), of('organization')].map((limits) => grouped(limits[what])).join(' / ');
-      const cells = [
-        tier,
-        grouped(paid),
-        subscription ?? '–',
-        each('rpm'),
-        each('rpd'),
-        each('tpm'),
-        grouped(tpd),
-        each('concurrent'),
-      ];
-      return `| ${cells.join(' | ')} |`;
+      const { rpm, rpd, tpm } = limitsFor(tier as Tier, 'key');
+      const slots = scopes.map((scope) => limitsFor(tier as Tier, scope).concurrent).join(' / ');
+      const cells = [grouped(paid), subscription ?? '–', ...[rpm, rpd, tpm, tpd].map(grouped), slots];
+      return `| ${[tier, ...cells].join(' | ')} |`;
     }),
   ].join('\n');
 
@@ -82,6 +78,8 @@ export const written = {
   clients: clientsTable,
   'openai-clients': openaiClientsTable,
   tiers: tiersTable,
+  'error-types': errorTypesTable,
+  'error-codes': errorCodesTable,
   licences: licencesTable,
   metrics: metricsTable,
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,

@@ -7,7 +7,7 @@ import { eventOf } from './recorded.ts';
 /** Key: credential. When it was last used. */
 const credentialUseRows = table<{ readonly seconds: number }>('credential-uses');
 
-/** When a credential was last used, as far as it is recorded: up to a minute behind (contract A.1). Unix seconds or null. */
+/** When a credential was last used, as far as it is recorded: up to a minute behind (contract C.1). Unix seconds or null. */
 export const lastUseOf = (models: Pick<RowReader, 'get'>, id: string): number | null =>
   models.get(credentialUseRows, id)?.seconds ?? null;
 

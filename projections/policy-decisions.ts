@@ -6,7 +6,7 @@ import { passing } from '../src/kernel/rows/row-sweep.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import { eventOf } from './recorded.ts';
 
-/** What one policy made of one request or answer; nothing of its content (contract C.1). */
+/** What one policy made of one request or answer; nothing of its content (contract B.7). */
 export interface PolicyDecisionRow {
   readonly id: string;
   readonly policyId: string;

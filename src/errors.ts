@@ -150,7 +150,7 @@ export interface RefusalOptions {
 
 const none: Readonly<Record<string, string>> = Object.freeze({});
 const noDetails: readonly Detail[] = Object.freeze([]);
-/** Longest message on the wire, in UTF-16 units (contract A.1). */
+/** Longest message on the wire, in UTF-16 units (contract E.1). */
 const maxMessage = 500;
 
 export const refusal = (code: Code, options: RefusalOptions = {}): Refusal => ({

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { tiers } from '../src/domain/organization/tiers.ts';
-import { adminPermissions, projectPermissions } from '../src/domain/permissions.ts';
+import { adminPermissions, projectPermissions, tokenPermissions } from '../src/domain/permissions.ts';
 import { modelSchema } from '../src/upstream/models/model-schema.ts';
 import { loadModels } from '../src/upstream/models/models.ts';
 import { type Part, readGuide, readPart, written } from './support/guides.ts';
@@ -165,14 +165,31 @@ test('the table of MODELS_FILE has every field with its default, and no other', 
   expect(Object.keys(expected).filter((path) => /_(timeout_)?ms$/.test(path))).toHaveLength(6);
 });
 
-test.each([
-  ['src/contract.md', /## D Permissions\n\n[\s\S]*?\n\n/],
-  ['src/domain/README.md', /\| permissions \([\s\S]*?\n\n/],
-])('the permissions of %s are those of the catalogue', (page, place) => {
+/** Rows of a table of permissions: what the first cell names, and the second. */
+const permissionRows = (page: string, place: RegExp): { readonly named: string[]; readonly of: string }[] => {
   const [table = ''] = place.exec(readGuide(page)) ?? [];
-  const named = [...table.matchAll(/^\| (`[^|]*:[^|]*`) \|/gm)].flatMap(([, cell]) =>
-    [...cell!.matchAll(/`([a-z_]+:[a-z]+)`/g)].map(([, permission]) => permission!),
-  );
+  return [...table.matchAll(/^\| (`[^|]*:[^|]*`) \| ([^|]*) \|/gm)].map(([, cell, of]) => ({
+    named: [...cell!.matchAll(/`([a-z_]+:[a-z]+)`/g)].map(([, permission]) => permission!),
+    of: of!,
+  }));
+};
+
+test('the permissions of the contract are those of the catalogue, in its order, with who may hold them', () => {
+  const rows = permissionRows('src/contract/administration.md', /## D Permissions\n\n[\s\S]*?\n\n/);
+  const all: readonly string[] = [...projectPermissions, ...adminPermissions];
+  expect(rows.flatMap(({ named }) => named)).toEqual(all);
+  const holders: Readonly<Record<string, readonly string[]>> = {
+    'project key': projectPermissions,
+    'Admin key, token': tokenPermissions,
+    'Admin key': adminPermissions.filter((each) => !(tokenPermissions as readonly string[]).includes(each)),
+  };
+  for (const [holder, permissions] of Object.entries(holders)) {
+    expect(rows.filter(({ of }) => of === holder).flatMap(({ named }) => named)).toEqual(permissions);
+  }
+});
+
+test('the permissions of src/domain/README.md are those of the catalogue', () => {
+  const named = permissionRows('src/domain/README.md', /\| permissions \([\s\S]*?\n\n/).flatMap((row) => row.named);
   expect(named.toSorted()).toEqual([...projectPermissions, ...adminPermissions].toSorted());
 });
 

@@ -87,10 +87,10 @@ export interface Acquaintance {
 }
 
 /**
- * The OAuth client that a request comes from, by HTTP Basic or by fields of the body (contract A.3).
+ * The OAuth client that a request comes from, by HTTP Basic or by fields of the body (contract C.3).
  * @throws Fault 401 `invalid_client` whatever about the client is not right, 400 where it is said twice, 429 where one
  *   address has tried too often, 503 where the secret is not known here and may be elsewhere, and where what is known is
- *   too old (contract N13)
+ *   too old (contract K.1)
  */
 export const authenticateClient = (
   { accessLog, clock, directory, secrets }: ClientLookup,

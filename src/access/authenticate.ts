@@ -43,7 +43,7 @@ const usualScheme = 'Bearer ';
 const principalOf = { p: 'project_key', a: 'admin_key', t: 'oauth_client' } as const;
 
 /**
- * `Authorization` alone where it is present; `x-api-key` where the route reads it (contract A.3, N4). As `Bearer` and the
+ * `Authorization` alone where it is present; `x-api-key` where the route reads it (contract A.5). As `Bearer` and the
  * token, however the scheme was written.
  */
 const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refusal => {

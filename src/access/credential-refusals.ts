@@ -5,13 +5,13 @@ import { tokenKind } from '../ids.ts';
 import type { Inactive } from './directory.ts';
 import type { BearerPrincipal } from './principal.ts';
 
-/** Why a request is refused for its credential: 401 for who it is not, 403 for what it may not (contract A.3). */
+/** Why a request is refused for its credential: 401 for who it is not, 403 for what it may not (contract A.5). */
 
 const challenge = 'Bearer realm="api"';
 const unproven = { headers: { 'WWW-Authenticate': challenge } };
 /** Of a request without a credential. */
 export const missing = refusal('missing_credentials', unproven);
-/** Of an `Authorization` that is none: empty, or not the scheme, one space and a token (contract N4). */
+/** Of an `Authorization` that is none: empty, or not the scheme, one space and a token (contract A.5). */
 export const malformed = refusal('missing_credentials', {
   ...unproven,
   message: 'There is no API key in what was sent. Send it as "Authorization: Bearer <key>", with one space.',

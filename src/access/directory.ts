@@ -7,7 +7,7 @@ import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { Recorded } from '../kernel/store/store.ts';
 import type { Identity, Principal } from './principal.ts';
 
-/** A credential that is known and does not work; the holder proved the secret, so the reason may be told (contract A.3). */
+/** A credential that is known and does not work; the holder proved the secret, so the reason may be told (contract A.5). */
 export interface Inactive extends Identity {
   readonly inactive: Extract<
     Code,
@@ -197,7 +197,7 @@ const noEvents: Events = {
 const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Principal | Inactive => {
   const isToken = row.kind === 'oauth_token';
   const { organizationId } = row;
-  // Who acts by a token is the client: its tokens are many hands of one caller (contract A.6, I).
+  // Who acts by a token is the client: its tokens are many hands of one caller (contract F.1, I).
   const whose: Whose = {
     kind: isToken ? 'oauth_client' : row.kind,
     id: isToken ? row.ownerId : row.id,

@@ -1,4 +1,4 @@
-/** How far what the directory knows may be behind what is (contract N13). */
+/** How far what the directory knows may be behind what is (contract K.1). */
 export interface Knowledge {
   /** What is not known may be there all the same. */
   readonly isBehind: boolean;

@@ -23,7 +23,7 @@ export interface Accounts {
 
 const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
 const noCredit = refusal('insufficient_credits');
-/** What a request is told whose account could not be kept (contract N20). */
+/** What a request is told whose account could not be kept (contract M.5). */
 const noRoom = (why: string): Refusal =>
   refusal('dependency_unavailable', {
     message: `Requests for models are not taken at the moment: ${why}.`,
@@ -211,7 +211,7 @@ export class CreditsLease extends CountedLease {
 
 /**
  * Of a key that does not work any more: it is counted in its own windows and told of these alone, since those of its project
- * and organization are none of its business any more (contract F.3, N6).
+ * and organization are none of its business any more (contract F.3, F.5).
  */
 export class InactiveLease extends CountedLease {
   private readonly tell: (why: number) => string;

@@ -33,7 +33,7 @@ export interface ProjectPrincipal extends Base {
   readonly kind: 'project_key';
   readonly projectId: string;
   readonly projectName: string;
-  /** Models that the project may use; null: all (contract N11). */
+  /** Models that the project may use; null: all (contract B.2). */
   readonly allowedModels: ReadonlySet<string> | null;
   /** 0 (Free) to 5: the organization's tier now. */
   readonly tier: number;

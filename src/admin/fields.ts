@@ -7,7 +7,7 @@ import { text } from '../http/request/query.ts';
 
 /** Schemas of the fields that several administration bodies share. */
 
-/** A field that may be absent: null is the same as that, since some clients write it for what they do not set (contract A.3). */
+/** A field that may be absent: null is the same as that, since some clients write it for what they do not set (contract C.5). */
 export const optional = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => value ?? undefined) as unknown as z.ZodOptional<T>;
 
@@ -56,7 +56,7 @@ const permissionList = (catalogue: readonly string[]) =>
 export const projectKeyPermissions = permissionList(projectPermissions);
 export const adminKeyPermissions = permissionList(adminPermissions);
 
-/** Seconds in ten years: the longest relative expiry (contract A.3). */
+/** Seconds in ten years: the longest relative expiry (contract C.5). */
 const longestExpirySeconds = 315_360_000;
 
 /** Two ways to say when a key expires, of which one may be used. */
@@ -84,7 +84,7 @@ export const oneExpiryError = {
   path: ['expires_in_seconds'],
 };
 
-/** When a key expires, in milliseconds, at the whole second that is shown (contract N7); null means never. */
+/** When a key expires, in milliseconds, at the whole second that is shown (contract C.5); null means never. */
 export const expiresAt = (body: Expiry, now: Millis): Millis | null => {
   if (body.expires_in_seconds !== undefined) return wholeSecond(now) + body.expires_in_seconds * 1000;
   return body.expires_at == null ? null : wholeSecond(Date.parse(body.expires_at));

@@ -42,7 +42,7 @@ const created = (body: Made['body'], value: string | undefined, again = false): 
 
 /**
  * Requests of a gateway that are over and may have left a reservation: whoever comes next with the same key need not wait
- * (contract N14). So many are remembered; of an older one the reservation's age decides.
+ * (contract I). So many are remembered; of an older one the reservation's age decides.
  */
 const endedAt = new WeakMap<Aggregates, Set<string>>();
 const mostEnded = 10_000;

@@ -12,7 +12,7 @@ const unknownHere: ReadonlySet<Code> = new Set([
 
 /**
  * Routes that say 503 in place of 404 while this gateway is behind: what it does not find may have been made at another one
- * (contract N13). Nobody throws away what is there.
+ * (contract K.1). Nobody throws away what is there.
  */
 export const unsure = (routes: readonly Route[], isBehind: () => boolean): Route[] => {
   const doubt = (error: unknown): unknown =>

@@ -65,7 +65,7 @@ const healthOf = (models: Iterable<ConnectedModel>): Record<string, z.infer<type
     }),
   );
 
-/** `GET /v1/health` and `GET /v1/ready` (contract C.3, N13, N15, N17). */
+/** `GET /v1/health` and `GET /v1/ready` (contract C.4, K.1, K.3, L.2). */
 export const healthRoutes = (
   { checks, ageMs, signing }: Readiness,
   models: () => Iterable<ConnectedModel>,

@@ -11,7 +11,7 @@ export interface Reloading {
   readonly env: NodeJS.ProcessEnv;
   /** Reads at once what is followed already: the tiers, the certificate. */
   readonly look: () => Promise<unknown>;
-  /** Writes prices into the log, before any request is charged by them (contract N20). */
+  /** Writes prices into the log, before any request is charged by them (contract M.3). */
   readonly declare: (prices: readonly Price[]) => Promise<void>;
   /** Serves these models. */
   readonly use: (models: readonly DeclaredModel[], prices: readonly Price[]) => void;

@@ -2,7 +2,7 @@ import type { Category, EventOf } from '../domain/aggregates.ts';
 import type { AccessDenied } from '../domain/key/access-events.ts';
 import type { DomainEvent } from '../kernel/aggregate/aggregate.ts';
 
-/** What an entry of the audit log can be about (contract C.1). Names equal the `openai` SDK's where it has one. */
+/** What an entry of the audit log can be about (contract C.6). Names equal the `openai` SDK's where it has one. */
 export const auditTypes = [
   'access.denied',
   'organization.created',

@@ -3,7 +3,7 @@ import type { Policy } from '../domain/policy/policy-events.ts';
 import { fieldsOf } from '../domain/policy/policy-terms.ts';
 import type { State } from '../kernel/aggregate/aggregate.ts';
 
-/** The states and fields of a policy as its resource has them (contract B.5, C.1), and not as its law does. */
+/** The states and fields of a policy as its resource has them (contract B.5, C.7), and not as its law does. */
 const shownPolicy = (state: State<Policy>): State<object> => {
   const { draft, current, pausedRevision: _, ...rest } = state.data;
   const published = current && {

@@ -128,7 +128,7 @@ const oauthClient: Wording<OAuthClientEvent> = {
   },
 };
 
-/** What a policy says but for its rule, of which only a published version's id is told (contract C.1). */
+/** What a policy says but for its rule, of which only a published version's id is told (contract C.6). */
 const policyFields = (policy: { readonly name: string; readonly description: string } & TermsFields): Fields => {
   const { name, description, direction, mode, scope, project_ids, match_threshold_basis_points } = policy;
   return { name, description, direction, mode, scope, project_ids, match_threshold_basis_points };

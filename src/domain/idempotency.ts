@@ -33,7 +33,7 @@ export type IdempotencyEvent =
 
 /** How long a result stands for its key, in milliseconds: 24 hours. */
 const keptMs = 24 * 3600 * 1000;
-/** A reservation older than this was left by a crash: no command takes so long (contract N14). */
+/** A reservation older than this was left by a crash: no command takes so long (contract I). */
 const abandonedMs = 6_000;
 
 const blank: Idempotency = {

@@ -17,7 +17,7 @@ export const adminPermissions = [
   'usage:read',
 ] as const;
 
-/** Those that an access token may be good for: no route takes one for policies (contract A.3). */
+/** Those that an access token may be good for: no route takes one for policies (contract A.5). */
 export const tokenPermissions = adminPermissions.filter(
   (permission): permission is Exclude<AdminPermission, `policies:${string}`> => !permission.startsWith('policies:'),
 );

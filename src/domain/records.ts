@@ -1,6 +1,6 @@
 /**
  * What a record has to be for its readers, which pass over any other. Records are written in batches, without a chart that would refuse
- * them, and others may be able to write to the store (contract N15).
+ * them, and others may be able to write to the store (contract K.3).
  */
 
 type Data = Readonly<Record<string, unknown>>;

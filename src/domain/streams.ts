@@ -114,7 +114,7 @@ const hasOurMetadata = (metadata: unknown): boolean =>
   Number.isInteger(metadata.v);
 
 /**
- * Whose event it is, in a store that others may use too (contract N15). `ours` by category, grammar of the id, type and
+ * Whose event it is, in a store that others may use too (contract K.3). `ours` by category, grammar of the id, type and
  * metadata; `like-ours` where the category is one of ours and something else is not, which an operator should hear of;
  * `foreign` all else. Only what is ours is ever read.
  */

@@ -7,7 +7,7 @@ import { Abandoned, type Client, type Owner } from './client/owner.ts';
 import { interruptible } from './client/retry-policy.ts';
 import { asking } from './client/rights.ts';
 
-/** The leader's answer may take so long (contract N13). */
+/** The leader's answer may take so long (contract K.1). */
 const timeoutMs: Millis = 1_000;
 /** A client that has just been sent to the leader asks again at once; leaders that send it on and on are none. */
 const mostMoves = 3;

@@ -44,7 +44,7 @@ const headersOf = (target: Endpoint, head: RequestHead): Refused | undefined => 
 };
 
 /**
- * The part of the check order that follows the credential and its limits and needs no body (contract B): path ids, query
+ * The part of the check order that follows the credential and its limits and needs no body (contract F.2): path ids, query
  * and headers 400/422, find 404.
  * @throws whatever the route's `find` throws, which is a `Fault` when the resource is not there
  */

@@ -32,7 +32,7 @@ const maxAgeSeconds = '7200';
 /** So that no cache gives the answer of one origin to another. */
 const varying = '\r\nVary: Origin';
 
-/** Whose pages may read answers (Fetch standard, CORS protocol; contract A.3). Never with cookies: Weir has none. */
+/** Whose pages may read answers (Fetch standard, CORS protocol; contract A.7). Never with cookies: Weir has none. */
 export class Cors {
   readonly #linesOf: ReadonlyMap<string, string>;
 

@@ -52,7 +52,7 @@ export const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: st
 };
 
 /**
- * What an administration route takes of a query, and nothing else: a filter that is not obeyed would lie (contract N5).
+ * What an administration route takes of a query, and nothing else: a filter that is not obeyed would lie (contract A.2).
  * SDKs of models send more than anybody reads.
  */
 const queryOf = ({ access, query, path }: Route): z.ZodType | undefined => {

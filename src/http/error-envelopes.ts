@@ -132,7 +132,7 @@ const keyLike = /(gw[pats]_|sk-)[\w-]{16,}/g;
 
 /**
  * Names of fields and values that are wrong are repeated to whoever sent them, and some write that down: a key in a wrong
- * place is not (contract A.1).
+ * place is not (contract E.1).
  * @param json stays a document
  */
 export const withoutKeys = (json: string): string => json.replace(keyLike, '$1…');

@@ -24,7 +24,7 @@ const noBytes: Buffer = Buffer.alloc(0);
 
 const hasSeldomBody = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
-/** One request: judged at its headers, acted upon after its last byte (contract A.3). */
+/** One request: judged at its headers, acted upon after its last byte (contract A.5). */
 export class Exchange<P> extends StreamedAnswer<P> {
   private readonly match: Match<Endpoint> | undefined;
   private readonly target: Endpoint | undefined;

@@ -26,9 +26,9 @@ export type Access =
   | {
       readonly credential: 'admin' | 'project';
       readonly permission: string;
-      /** Whether `x-api-key` is read where there is no `Authorization` (contract A.3). */
+      /** Whether `x-api-key` is read where there is no `Authorization` (contract A.5). */
       readonly apiKeyHeader?: boolean;
-      /** Whether an Admin key alone will do: no access token, and no request with an `Origin`, which only browsers send (contract A.3). */
+      /** Whether an Admin key alone will do: no access token, and no request with an `Origin`, which only browsers send (contract A.5). */
       readonly adminKeyOnly?: boolean;
       /** Limits of the route's own; by default those of the credential's kind: inference or administration. */
       readonly limits?: 'credits';
@@ -87,7 +87,7 @@ export interface Metered {
   readonly maxTokens: number;
 }
 
-/** The account of a request that is given to an upstream (contract N20). It is settled once: whoever comes later changes nothing. */
+/** The account of a request that is given to an upstream (contract M.2). It is settled once: whoever comes later changes nothing. */
 export interface Meter {
   /** What there is of the answer so far. @param sentTokens of its output, estimated */
   progress(usage: CountedTokens, sentTokens: number): void;
@@ -164,7 +164,7 @@ export interface RateLimitLease<P> extends Allowance {
 
 /** Judges credentials at the headers, for a route by its method and documented path. Never waits. */
 export interface Gate<P> {
-  /** What it knows is too old to judge by: whoever sends a body is judged again once it is complete (contract N12). */
+  /** What it knows is too old to judge by: whoever sends a body is judged again once it is complete (contract A.5). */
   readonly isTooOld: boolean;
   /** @returns a refusal where nobody is identified who has a right to be told of limits */
   judge(
@@ -173,14 +173,14 @@ export interface Gate<P> {
     aim: { readonly method: string; readonly path: string },
   ): RateLimitLease<P> | Refusal;
   /**
-   * Counts a request that no route takes, for whoever sends it (contract N6).
+   * Counts a request that no route takes, for whoever sends it (contract F.5).
    * @param access of the routes that its path has for other methods
    * @returns the 429 of an address that guesses; undefined where nobody is identified
    */
   meet(head: Head, access: Access | undefined): RateLimitLease<P> | Refusal | undefined;
   /**
    * Judges once more whoever sent a body, now that it is complete, where the pass has become `dated` or the gate's knowledge too
-   * old (contract N12). It
+   * old (contract A.5). It
    * is still the same attempt: nothing is counted again.
    * @returns who it is now, or why it may not do this any more
    */

@@ -8,7 +8,7 @@ import type { Watch } from './watch.ts';
 export interface Timeouts {
   /** How far a body may fall behind 64 KiB/s; one that arrives at that or more takes the time it takes. */
   readonly bodyTimeoutMs: number;
-  /** Until a handler has an answer. Beyond the longest upstream call of contract E.2 (600 s). */
+  /** Until a handler has an answer. Beyond the longest upstream call of contract L.4 (600 s). */
   readonly handlerTimeoutMs: number;
   /** Without any progress of a reader that has fallen behind. */
   readonly readerTimeoutMs: number;

@@ -16,10 +16,10 @@ const creditBalance = z
 
 const dollars = (micros: number): number => micros / 1_000_000;
 
-/** A balance may lag by so much; what is older is not shown (contract N10). */
+/** A balance may lag by so much; what is older is not shown (contract M.1). */
 const oldestMs = 5_000;
 
-/** `GET /v1/credits` (contract A.1): the balance of the key's organization, from the ledger. */
+/** `GET /v1/credits` (contract M.1): the balance of the key's organization, from the ledger. */
 export const creditsRoute = (ledger: {
   readonly balanceOf: (organizationId: string) => Balance;
   /** Every balance is at most so old. */

@@ -2,7 +2,7 @@ import type { Allowance, Meter } from '../http/route.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
 import { type Chunk, type Delta, noUsage, UpstreamError, type Usage, type UsageDetails } from '../upstream/port.ts';
 
-/** The most tokens that a request can take, so that no upstream's word costs more (contract N20). */
+/** The most tokens that a request can take, so that no upstream's word costs more (contract M.2). */
 export interface Most {
   /** Of all kinds together. */
   readonly input: number;
@@ -89,7 +89,7 @@ const cut = (name: keyof UsageDetails, count: number | undefined, most: number):
 export const outputOf = ({ output_tokens, isPartial }: Usage, sent: number): number =>
   isPartial ? Math.max(output_tokens, sent) : output_tokens || sent;
 
-/** Tokens of an answer: input, cached input and output (contract A.6). Input that nobody reports is what was estimated. */
+/** Tokens of an answer: input, cached input and output (contract F.4). Input that nobody reports is what was estimated. */
 export const tokensTaken = (usage: Usage, output: number, estimatedInput: number): number =>
   (inputOf(usage) || estimatedInput) + output;
 

@@ -17,7 +17,7 @@ export class AnswerWithheld extends AnswerUnwanted {
 const overloadSeconds = 5;
 
 /**
- * How a failure of an upstream is told to the caller (contract E.2), and an answer that is withheld; null for anything
+ * How a failure of an upstream is told to the caller (contract L.4), and an answer that is withheld; null for anything
  * else, which is a fault of ours.
  */
 export const upstreamRefusal = (error: unknown): Refusal | null => {

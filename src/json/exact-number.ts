@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Numbers that pass through come out as they went in, digit for digit (contract N9). JSON.parse makes a double of each,
+ * Numbers that pass through come out as they went in, digit for digit (contract A.3). JSON.parse makes a double of each,
  * which changes `9007199254740993`, `1.0` and `1e400`; those that it would change are kept as what they were written as.
  */
 

@@ -11,7 +11,7 @@ const scopes = ['key', 'project', 'organization'] as const satisfies readonly Sc
 export const plansOf = (table: TierTable): FamilyLimits[] =>
   table.map((_, tier) => scopes.map((scope) => limitsFor(tier as Tier, scope, table)));
 
-/** Inference: every call but `GET /v1/credits` (contract A.6). `tierOf` is asked when an organization is first seen. */
+/** Inference: every call but `GET /v1/credits` (contract F.1). `tierOf` is asked when an organization is first seen. */
 export const inferenceWindows = (
   options: FamilyOptions & { readonly tierOf: (organization: string) => Tier; readonly tiers?: TierTable },
 ): WindowStore => {
@@ -37,7 +37,7 @@ export const creditWindows = (options: FamilyOptions = {}): WindowStore =>
     tierOf: () => 0,
   });
 
-/** The administration's limits (contract A.6). */
+/** The administration's limits (contract F.1). */
 export interface AdministrationLimits {
   readonly credentialRpm: number;
   readonly credentialConcurrent: number;

@@ -4,7 +4,7 @@ import type { PolicyInForce } from './effective.ts';
 
 type Direction = 'request' | 'response';
 
-/** What one policy made of one request or answer; nothing of its content (contract C.1). */
+/** What one policy made of one request or answer; nothing of its content (contract B.7). */
 export interface PolicyDecision {
   readonly policyId: string;
   readonly version: number;

@@ -8,7 +8,7 @@ export interface DecisionBook {
   decide(decision: Decision): void;
 }
 
-/** Writes down what policies decide, one record for each that matched or failed (contract C.1). */
+/** Writes down what policies decide, one record for each that matched or failed (contract B.7). */
 export const recordIn =
   (book: DecisionBook, clock: Clock): RecordDecisions =>
   ({ organizationId, projectId, apiKeyId, requestId, at, decisions }) => {

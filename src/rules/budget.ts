@@ -13,7 +13,7 @@ export interface Price {
   readonly nanos: number;
 }
 
-/** Decides before anything is evaluated (contract H, run-time budget). */
+/** Decides before anything is evaluated (contract H). */
 export const priceOf = ({ cost }: CompiledRule, view: TextView): Price => {
   const sizeOf = (name: string): number => sizeIn(view, name);
   const nanos = evaluated(cost.nanos, sizeOf);

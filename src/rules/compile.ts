@@ -28,7 +28,7 @@ export interface CompiledRule {
 }
 
 /**
- * Compiles a rule and checks all that can be checked without an evaluation (contract H, save-time validation 1 to 5).
+ * Compiles a rule and checks all that can be checked without an evaluation (contract H).
  * Returns the rule, or 1 to 20 errors; never throws, whatever the text is.
  */
 export const compileRule = (text: string, direction: Direction): CompiledRule | readonly RuleError[] => {

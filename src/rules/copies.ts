@@ -16,7 +16,7 @@ const highest = 10_000;
 const isMatch = (verdict: Verdict, atLeast: number): boolean =>
   verdict.verdict === 'score' && verdict.scoreBasisPoints >= atLeast;
 
-/** What two copies of one text come to: a match in either is one, and an error only where there is none (contract N16). */
+/** What two copies of one text come to: a match in either is one, and an error only where there is none (contract H). */
 const together = (plain: Verdict, folded: Verdict, atLeast: number): Verdict => {
   if (plain.verdict === 'error') return isMatch(folded, atLeast) ? folded : plain;
   if (folded.verdict === 'error') return isMatch(plain, atLeast) ? plain : folded;

@@ -14,7 +14,7 @@ export interface Evaluator {
    * Evaluates rules on the view of a request or answer, each on the text and on its folded copy. The verdicts come in the
    * order of the rules, at once in the usual case; in a promise, which never rejects, where some of the work could hold up the
    * loop and goes to a worker thread. Never throws: what goes wrong, a budget exceeded among it, is the verdict `error`
-   * (contract H, run-time budget).
+   * (contract H).
    */
   judge(
     rules: readonly AnyRule[],

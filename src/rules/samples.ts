@@ -3,7 +3,7 @@ import type { RequestOwner, RequestText, ResponseText } from './text/request-tex
 import { type RuleView, requestView, responseView } from './text/view.ts';
 
 /**
- * Three requests that every rule must get through before it is saved (contract H, save-time validation 6): the least
+ * Three requests that every rule must get through before it is saved (contract H): the least
  * that a request can be, an ordinary conversation, and an agent at work with everything that a message can hold.
  */
 

@@ -28,7 +28,7 @@ export const placeOfTrial = (rule: CompiledRule): 'loop' | 'worker' | RuleError 
 };
 
 /**
- * The trial (contract H, save-time validation 6), here and now: what fails on an ordinary request is no rule.
+ * The trial (contract H), here and now: what fails on an ordinary request is no rule.
  * @returns `late` where the time was over before there was a result
  */
 export const trialHere = (rule: CompiledRule, millis: number = Number.POSITIVE_INFINITY): Trial | 'late' => {

@@ -18,7 +18,7 @@ export interface RuleSample {
   readonly now?: number | undefined;
 }
 
-/** The answer of `policies/validate` (contract C.1); nothing is stored. */
+/** The answer of `policies/validate` (contract B.7); nothing is stored. */
 export interface Validation {
   readonly valid: boolean;
   readonly type: 'bool' | 'double' | null;

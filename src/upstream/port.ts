@@ -99,7 +99,7 @@ export type Written =
   | { readonly answer: Answer }
   | { readonly failure: Pick<UpstreamError, 'code' | 'message' | 'status' | 'told'> };
 
-/** A large request, of which nothing but this has come from the thread that has read it (contract N9). */
+/** A large request, of which nothing but this has come from the thread that has read it (contract A.3). */
 export interface WrittenRequest {
   /** The upstream's own name of the model. */
   readonly model: string;
@@ -117,7 +117,7 @@ export interface Usage {
   readonly reasoning_tokens?: number;
   /** Whether it is not all as the upstream has counted it: that has not been told, or cannot be. */
   readonly isPartial?: true;
-  /** What it may bill at other prices, or beside tokens (contract N20). */
+  /** What it may bill at other prices, or beside tokens (contract M.4). */
   readonly details?: UsageDetails;
 }
 
@@ -193,7 +193,7 @@ export interface GenerateOptions {
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string } | undefined;
 }
 
-/** A request of the client's own bytes, for an upstream that speaks the client's API (contract N1). */
+/** A request of the client's own bytes, for an upstream that speaks the client's API (contract L.1). */
 export interface PassedRequest {
   /** With the upstream's own name of the model. */
   readonly body: Buffer;

@@ -24,7 +24,7 @@ const add = (sums: Map<string, number>, of: string, amount: number): void => {
 
 /**
  * The credit of organizations as this gateway knows it at the moment: the balance of the log, less what was settled here and
- * is not in it yet, less what requests in flight may still cost (contract F.6).
+ * is not in it yet, less what requests in flight may still cost (contract M.1).
  */
 export class Credit {
   readonly #funds: Funds;

@@ -36,7 +36,7 @@ const noTokens: Tokens = {
 };
 
 /**
- * The most that a request costs whose answer is no longer than that, in micro-dollars (contract F.6). Nobody knows before which
+ * The most that a request costs whose answer is no longer than that, in micro-dollars (contract M.1). Nobody knows before which
  * part of the input goes into a cache, or comes from one, nor how its upstream will serve it.
  */
 export const mostOf = (
@@ -71,7 +71,7 @@ export interface MeterOptions {
 
 /**
  * The account of one request while it is in flight. It is settled once, by whoever comes first: the end of the answer, or
- * that of the request (contract N20).
+ * that of the request (contract M.2).
  */
 export class Meter {
   readonly #asked: Asked;

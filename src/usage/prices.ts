@@ -23,7 +23,7 @@ export async function* declaredPrices(
 
 /**
  * Records the prices that the log does not have as the last of their model, so that every charge can be worked out again
- * from events alone (contract N20). Before the first request: no settlement names a price that is not in the log.
+ * from events alone (contract M.3). Before the first request: no settlement names a price that is not in the log.
  */
 export const declarePrices = async (
   store: Pick<EventStore, 'read' | 'append'>,

@@ -30,7 +30,7 @@ const pieces = <T>(all: readonly T[], size: number): T[][] =>
 
 /**
  * Tells once a day what organizations have used in all, so that their balances outlive the accounts, which the store removes after 400
- * days (contract N20). Of several gateways one is first, and the others see that it was. Use is told by the second event behind it.
+ * days (contract M.5). Of several gateways one is first, and the others see that it was. Use is told by the second event behind it.
  */
 export const totalsTeller = ({ store, untold, clock }: TotalsOptions): (() => Promise<void>) => {
   /** There is nothing more to be told on this day. */

@@ -17,8 +17,8 @@ export interface UsageBook {
   /** Why nothing more can be written down, so that no request may be given to an upstream; undefined while it can. */
   readonly whyFull: string | undefined;
   /**
-   * @returns null where the organization has not the credit that the model asks for: 402 (contract F.6), or where it cannot be
-   * written down, which `whyFull` says then: 503 (contract N20)
+   * @returns null where the organization has not the credit that the model asks for: 402 (contract M.1), or where it cannot be
+   * written down, which `whyFull` says then: 503 (contract M.5)
    */
   begin(asked: Asked): Meter | null;
   /** Keeps what a policy has decided; where there is no room, it is counted and told to the operator. */
@@ -34,7 +34,7 @@ export interface OpenUsage extends UsageBook {
   recorded(batch: readonly Recorded[]): void;
   /** Requests that begin from now on are charged by these; they are in the log. A model that is not among them keeps its price. */
   priced(prices: readonly Price[]): void;
-  /** Requests that end from now on without an answer are ended by this process, and not by their clients (contract N20). */
+  /** Requests that end from now on without an answer are ended by this process, and not by their clients (contract M.5). */
   cutting(): void;
   /** @throws Error which says how many requests have ended and could not be written down */
   close(): Promise<void>;
@@ -100,7 +100,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   /** Decisions that were not kept. */
   let unrecorded = 0;
   let sentUpTo = clock.monotonic();
-  /** Of requests that end without an answer (contract N20). */
+  /** Of requests that end without an answer (contract M.2). */
   let cutStatus = 499;
 
   /**

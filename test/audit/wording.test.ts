@@ -6,7 +6,7 @@ import type { DomainEvent } from '../../src/kernel/aggregate/aggregate.ts';
 import { compile } from '../../src/kernel/aggregate/chart.ts';
 import { aggregates } from '../support/all-aggregates.ts';
 
-/** Under which name each event is shown (contract C.1), or that it is not: it belongs to another event, or to nobody's history. */
+/** Under which name each event is shown (contract C.6), or that it is not: it belongs to another event, or to nobody's history. */
 const shownAs: Readonly<Record<string, AuditType | null>> = {
   'organization.created': 'organization.created',
   'organization.suspended': 'organization.suspended',

@@ -120,7 +120,7 @@ const mostBehindMs = 10_000;
 
 /**
  * What a project key gets for the cheapest request: the status and, where refused, the code. A gateway on a loaded machine may be
- * behind for a moment, and then it does not say that a key is nobody's (contract N13): it is asked again.
+ * behind for a moment, and then it does not say that a key is nobody's (contract K.1): it is asked again.
  */
 export const use = async (server: Called, key: string): Promise<string> => {
   for (const until = performance.now() + mostBehindMs; ; await wait(200)) {

@@ -9,7 +9,7 @@ import { eventually, freshDir, type Server, startServer } from './server.ts';
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** A balance may lag by so much (contract N10). */
+/** A balance may lag by so much (contract M.1). */
 const mostMs = 5_000;
 const secret = (): string => randomBytes(32).toString('hex');
 

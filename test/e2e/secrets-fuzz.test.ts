@@ -31,7 +31,7 @@ const secret = new RegExp(
   `${mark}|gw[a-z]_[0-9A-Za-z]{20}|${encoded.map((each) => each.replaceAll('+', '\\+')).join('|')}`,
   'i',
 );
-/** In every prompt: of what an upstream says of a request its client may hear (contract N1), and nobody else. */
+/** In every prompt: of what an upstream says of a request its client may hear (contract L.4), and nobody else. */
 const promptMark = 'pr0mptc4n4ry';
 /** What nothing that is written down may have. */
 const canary = new RegExp(`${promptMark}|${secret.source}`, 'i');

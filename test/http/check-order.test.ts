@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** One fault per step of contract B, in its order; each request has this fault and all that come after it. */
+/** One fault per step of contract F.2, in its order; each request has this fault and all that come after it. */
 const steps = [
   { status: 401, code: 'invalid_api_key', credential: 'Authorization: Bearer bad' },
   { status: 403, code: 'insufficient_permissions', credential: 'Authorization: Bearer weak' },

@@ -3,7 +3,7 @@ import type { HttpServer } from '../../src/http/server.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { modelFor, paths, type Said, speakingUpstream } from './speaking-upstream.ts';
 
-/** What is charged for requests that pass, whatever their upstream says it has counted (contract N20). */
+/** What is charged for requests that pass, whatever their upstream says it has counted (contract M.2). */
 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -11,7 +11,7 @@ import { eventually } from '../e2e/process.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { event, recorded, recordedMessage } from '../upstream/mock.ts';
 
-/** A model with two upstreams, as an SDK sees it, while one of them fails (contract N17). */
+/** A model with two upstreams, as an SDK sees it, while one of them fails (contract L.2). */
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -3,7 +3,7 @@ import type { HttpServer } from '../../src/http/server.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
 import { modelFor, paths, type Said, speakingUpstream } from './speaking-upstream.ts';
 
-/** What upstreams bill at other prices than those of the four kinds of tokens, or beside tokens (contract N20). */
+/** What upstreams bill at other prices than those of the four kinds of tokens, or beside tokens (contract M.4). */
 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

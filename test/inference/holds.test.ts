@@ -7,7 +7,7 @@ import { modelFor, speakingUpstream } from './speaking-upstream.ts';
 
 /**
  * No accepted request is charged more than was held for it, by an upstream that counts as contract F.4 does, of all that it was
- * sent, writes as much as it may and charges each kind of input at its dearest (contract F.6).
+ * sent, writes as much as it may and charges each kind of input at its dearest (contract M.1).
  */
 
 // A loaded machine is slow, not wrong.

@@ -188,7 +188,7 @@ const flipped = fc.tuple(fc.nat(4000), fc.nat(255)).map(
       return copy;
     },
 );
-/** What passes is not read where it looks as usual: a byte that is wrong there goes to the client, as all others do (contract N1). */
+/** What passes is not read where it looks as usual: a byte that is wrong there goes to the client, as all others do (contract L.1). */
 const brokenOn = (isPassing: boolean): fc.Arbitrary<Broken> => (isPassing ? cut : fc.oneof(cut, flipped));
 
 const ask = async (client: Api, model: string, stream: boolean) => {

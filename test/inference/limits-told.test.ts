@@ -5,7 +5,7 @@ import { type Asked, type LimitedOptions, type LimitedService, limitedService } 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Whom the usage headers are sent to: everybody who is identified, whatever the answer (spec; contract N6). */
+/** Whom the usage headers are sent to: everybody who is identified, whatever the answer (spec; contract F.5). */
 
 let service: LimitedService;
 const begin = async (options: LimitedOptions = {}): Promise<LimitedService> => {

@@ -7,7 +7,7 @@ import { expectRefusedInput } from '../support/refused-input.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { modelFor, paths, speakingUpstream } from './speaking-upstream.ts';
 
-/** A project that may use certain models reaches no others by way of an upstream that would ask them for it (contract N11). */
+/** A project that may use certain models reaches no others by way of an upstream that would ask them for it (contract B.2). */
 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

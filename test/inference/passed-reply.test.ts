@@ -12,7 +12,7 @@ import { manualClock } from './manual-clock.ts';
 import { metered } from './metered.ts';
 import { ScriptedUpstream, usage } from './scripted-upstream.ts';
 
-/** How what passes is told, timed and charged (contract G.5, F.4, N3). */
+/** How what passes is told, timed and charged (contract G.5, F.4). */
 
 type Step = PassedEvents | Error | Promise<unknown>;
 

@@ -15,7 +15,7 @@ import { loadModels } from '../../src/upstream/models/models.ts';
 import { expectRefusedInput } from '../support/refused-input.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 
-/** Models whose upstream speaks the client's API, from a client over the gateway to the upstream and back (contract N1). */
+/** Models whose upstream speaks the client's API, from a client over the gateway to the upstream and back (contract L.1). */
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 
-/** A member that no schema sees is refused by its name, wherever it stands in a request to a strict model (contract N2). */
+/** A member that no schema sees is refused by its name, wherever it stands in a request to a strict model (contract G.1). */
 
 let at: Awaited<ReturnType<typeof wholeGateway>>;
 let key: string;

@@ -6,7 +6,7 @@ import { matrix, named } from './stage.ts';
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** Which routes a page of an allowed origin gets to read, told apart from the code that does it (contract A.3). */
+/** Which routes a page of an allowed origin gets to read, told apart from the code that does it (contract A.7). */
 
 const origin = 'https://console.example';
 let stage: Awaited<ReturnType<typeof matrix>>;

@@ -28,7 +28,7 @@ interface State {
   readonly isSuspended?: true;
 }
 
-/** What contract A.3, B.1 and D say of a credential at a route, told apart from the code that does it. */
+/** What contract A.5, B.1 and D say of a credential at a route, told apart from the code that does it. */
 const verdictOf = (state: State, access: Access): Verdict => {
   if (access.credential === 'none') return 'passes';
   if (access.credential === 'client') return '401 invalid_client';

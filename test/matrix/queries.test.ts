@@ -6,7 +6,7 @@ import { base, codeOf, isAdministration, matrix, named, ownerOf, rowOf } from '.
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** What nobody knows of a query is refused where it would otherwise seem to have been obeyed (contract N5). */
+/** What nobody knows of a query is refused where it would otherwise seem to have been obeyed (contract A.2). */
 
 let stage: Awaited<ReturnType<typeof matrix>>;
 let server: HttpServer;

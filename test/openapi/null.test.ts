@@ -6,7 +6,7 @@ import { isAdministration, matrix, named, ownerOf, rowOf } from '../matrix/stage
 import type { Received } from '../support/in-process.ts';
 import { document, resolved, type Schema } from './document.ts';
 
-/** Null in a request of the administration is what the table of contract A.3 says, for every field that may be absent. */
+/** Null in a request of the administration is what the table of contract C.5 says, for every field that may be absent. */
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.at.close());
 
-const contract = readFileSync(new URL('../../src/contract.md', import.meta.url), 'utf8');
+const contract = readFileSync(new URL('../../src/contract/administration.md', import.meta.url), 'utf8');
 const table = contract.split('| field of a request | null means |\n| --- | --- |\n')[1]!.split('\n\n')[0]!;
 const namesOf = (cell: string): string[] => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
 /** Field by field, whether its null is the same as its absence. */

@@ -10,7 +10,7 @@ import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { chunk, done } from '../upstream/openai/mock.ts';
 import { modelsBefore } from './models-before.ts';
 
-/** Answers that are kept before they are sent have a bound, for all and for one organization (contract E.2, G.8). */
+/** Answers that are kept before they are sent have a bound, for all and for one organization (contract L.4, G.8). */
 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

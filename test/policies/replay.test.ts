@@ -8,7 +8,7 @@ import { ScriptedUpstream } from '../inference/scripted-upstream.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 
-/** What a draft would have done to the requests of the last hours (contract C.1). */
+/** What a draft would have done to the requests of the last hours (contract B.7). */
 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000 });

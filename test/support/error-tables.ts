@@ -33,7 +33,9 @@ const vocabularies = ['admin', 'messages', 'chat'] as const;
 
 /** Which types an error has by its status, and which codes have another in the form ADMIN. */
 export const errorTypesTable = (): string => {
-  const usual = groupedBy(statuses, (status) => vocabularies.map((family) => `\`${usualType(status, family)}\``).join(' | '));
+  const usual = groupedBy(statuses, (status) =>
+    vocabularies.map((family) => `\`${usualType(status, family)}\``).join(' | '),
+  );
   const overloaded = `\`${typeOf('provider_overloaded', 'messages')}\``;
   const special = codes.filter((code) => typeOf(code, 'admin') !== usualType(catalogue[code].status, 'admin'));
   const specials = [...groupedBy(special, (code) => typeOf(code, 'admin'))];

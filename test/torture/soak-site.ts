@@ -22,9 +22,9 @@ export interface Answer {
   readonly askedAt: number;
 }
 
-/** What a gateway may not know yet of another's: then it says 401 or 404, and once it is behind by more 503 (contract N13). */
+/** What a gateway may not know yet of another's: then it says 401 or 404, and once it is behind by more 503 (contract K.1). */
 export const freshnessMs = 1_000;
-/** No command takes longer (contract N13). */
+/** No command takes longer (contract K.1). */
 const commandMs = 5_000;
 /** What a timer of 5 s and an answer through two processes may take beyond that on a machine at rest. */
 const timerMs = 100;

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { PassedEvents } from '../../src/upstream/port.ts';
 import { apiKey, event, type Mock, recorded, serve, upstreamAt } from './mock.ts';
 
-/** The events of an upstream that pass to the client as they are (contract N1). */
+/** The events of an upstream that pass to the client as they are (contract L.1). */
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 60_000 });

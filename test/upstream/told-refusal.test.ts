@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { upstreamRefusal } from '../../src/inference/upstream-refusal.ts';
 import { statusError } from '../../src/upstream/transport/upstream-errors.ts';
 
-/** What is told of an upstream's refusal that has the form of our own (contract N1). */
+/** What is told of an upstream's refusal that has the form of our own (contract L.4). */
 
 const hide = (text: string): string => text.replaceAll('sk-canary', '[key]');
 const detail = { loc: ['body', 'zzz'], msg: 'No.', type: 'value_error', input: { a: 1 }, ctx: { le: 2 } };

@@ -109,7 +109,7 @@ export const auditEntry = (
   };
 };
 
-/** `GET /v1/organization/audit_logs` (contract C.1). */
+/** `GET /v1/organization/audit_logs` (contract C.6). */
 export const auditLogRoutes = ({ models }: Administration): Route[] => [
   adminRoute('audit_logs:read', {
     method: 'GET',

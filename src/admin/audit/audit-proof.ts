@@ -47,7 +47,7 @@ const tooEarly = () =>
     headers: { 'Retry-After': '1' },
   });
 
-/** `GET …/audit_logs/checkpoint`, `…/{audit_log_id}/proof` and `…/export` (contract C.1). Unspecified: their shapes. */
+/** `GET …/audit_logs/checkpoint`, `…/{audit_log_id}/proof` and `…/export` (contract C.6). Unspecified: their shapes. */
 export const auditProofRoutes = (admin: Administration): Route[] => {
   const { models, store } = admin;
 

@@ -49,7 +49,7 @@ const rowsOf = (steps: readonly Step[], { after, order, limit }: Query): Row[] =
 };
 
 /**
- * `GET …/history` (contract C.1): what something was at a moment, and every change up to then. What has been deleted is found as
+ * `GET …/history` (contract C.7): what something was at a moment, and every change up to then. What has been deleted is found as
  * well, since that is what an auditor asks about.
  */
 export const historyRoutes = (admin: Administration): Route[] => {

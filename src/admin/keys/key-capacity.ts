@@ -9,7 +9,7 @@ const isFull = (error: unknown): boolean => error instanceof Fault && error.refu
 
 /**
  * Admits a key to a project. The sweep and the reactions tell a project of keys that have ended when they come to it; so of
- * a project that seems full what they would tell is looked for first (contract C.1: 1,000 live keys).
+ * a project that seems full what they would tell is looked for first (contract B.3: 1,000 live keys).
  * @throws Fault `api_key_limit_reached`, `project_archived`, or as `execute`
  */
 export const admitKey = async (

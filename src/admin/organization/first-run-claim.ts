@@ -16,7 +16,7 @@ export interface Claim {
 }
 
 /**
- * Claims the first run of a log for one plan, once for all gateways (contract N15). The same plan may claim it again
+ * Claims the first run of a log for one plan, once for all gateways (contract K.3). The same plan may claim it again
  * after a crash. Returns the claim that holds, which is another's where the race was lost.
  */
 export const claimFirstRun = async (

@@ -11,7 +11,7 @@ import { whole } from '../../http/answer/whole.ts';
 import { text, wholeNumber } from '../../http/request/query.ts';
 import { hasFields, name, optional, pathId } from '../fields.ts';
 
-/** What callers send about policies (contract A.1, C.1). */
+/** What callers send about policies (contract B.5). */
 
 const mostRevision = 2_147_483_647;
 const revision = whole().min(1).max(mostRevision);

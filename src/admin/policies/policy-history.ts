@@ -11,7 +11,7 @@ import { listOf, page, pageQuery } from '../page.ts';
 import { renderVersion, versionObject } from './policy-object.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 
-/** How long decisions can be seen, in milliseconds (contract C.1: 30 days). */
+/** How long decisions can be seen, in milliseconds (contract B.7: 30 days). */
 const keptMs = decisionSeconds * 1000;
 
 const verdict = z.enum(['monitored', 'blocked', 'error']);

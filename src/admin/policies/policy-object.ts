@@ -5,7 +5,7 @@ import { hasUnpublishedChanges, policyState } from '../../domain/policy/policy.t
 import type { PolicyVersion } from '../../domain/policy/policy-events.ts';
 import { directions, fieldsOf, modes, scopes } from '../../domain/policy/policy-terms.ts';
 
-/** Policies as the wire shows them (contract C.1). */
+/** Policies as the wire shows them (contract B.5). */
 
 export const policyStates = ['draft', 'monitoring', 'enforcing', 'paused'] as const;
 

@@ -54,7 +54,7 @@ const renderExample = ({ requestId, projectId, keyId, verdict, scoreBasisPoints,
   created_at: seconds(at),
 });
 
-/** What a draft would have done to past requests; nothing comes of it (contract C.1). */
+/** What a draft would have done to past requests; nothing comes of it (contract B.7). */
 export const replayRoute = (admin: Administration, evaluator: Evaluator, kept: KeptRequests | null): Route => {
   const { clock, models, store } = admin;
   // One at a time: each takes a good part of the loop while it runs.

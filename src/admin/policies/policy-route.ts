@@ -7,7 +7,7 @@ import { adminRoute } from '../admin-route.ts';
 import type { Administration } from '../command.ts';
 import { pathId } from '../fields.ts';
 
-/** A route of the policies: as the other administration, and never from a browser (contract A.3). */
+/** A route of the policies: as the other administration, and never from a browser (contract A.7). */
 export const policyRoute: typeof adminRoute = (permission, definition): Route => {
   const route = adminRoute(permission, {
     ...definition,

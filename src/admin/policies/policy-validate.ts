@@ -18,7 +18,7 @@ const validation = z
   })
   .meta({ id: 'PolicyRuleValidation' });
 
-/** Tries a rule out; nothing is kept (contract C.1). */
+/** Tries a rule out; nothing is kept (contract B.7). */
 export const validateRoute = (evaluator: Evaluator): Route =>
   policyRoute('policies:read', {
     method: 'POST',

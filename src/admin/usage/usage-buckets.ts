@@ -16,7 +16,7 @@ export interface BucketsWanted {
   readonly from: Millis;
   readonly width: Width;
   readonly count: number;
-  /** What is older than accounts are kept is not told, also where the rows are still there (contract N20). */
+  /** What is older than accounts are kept is not told, also where the rows are still there (contract M.5). */
   readonly now: Millis;
   readonly groupBy: readonly Grouping[];
   /** Only these; absent: all. */

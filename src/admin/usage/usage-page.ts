@@ -44,7 +44,7 @@ const cursor = /^page_(\d{1,12})$/;
 
 /**
  * One page of buckets. They lie as the clock does, in UTC: the first is the one that `start_time` is in, the last the one
- * before `end_time`, by default that of now (contract N20).
+ * before `end_time`, by default that of now (contract M.6).
  * @throws Fault 422 for a span without a second in it, 400 `invalid_cursor` for a page that this span does not have
  */
 export const bucketPage = async (

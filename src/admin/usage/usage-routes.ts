@@ -100,7 +100,7 @@ const costsOf =
 
 /**
  * What the organization has used and what that cost, as `client.admin.organization.usage.completions` and `.costs` of the
- * `openai` package read it (contract N20).
+ * `openai` package read it (contract M.6).
  */
 export const usageRoutes = ({ models, clock }: Administration): Route[] => {
   const usage = (path: string, operation: string): Route =>

@@ -36,7 +36,7 @@ export const needsItsSecrets = async (store: EventStore): Promise<boolean> =>
 
 /**
  * Holds the secrets against the fingerprints in the log, and writes theirs where the log knows none, or where the pepper
- * is new and the one that it knows is the previous one (contract N15).
+ * is new and the one that it knows is the previous one (contract K.3).
  * @throws BadConfig where they are others: no key that was made with those works here, and the other way round
  */
 export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets): Promise<void> =>

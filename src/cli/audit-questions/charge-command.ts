@@ -19,7 +19,7 @@ const exact = (pico: bigint): string => {
 };
 
 /**
- * `weir audit charge`: works out again, from events alone, what a request cost (contract N20).
+ * `weir audit charge`: works out again, from events alone, what a request cost (contract M.3).
  * @throws Failure where the sum is not what was charged, or cannot be worked out
  */
 export const chargeCommand = (terminal: Terminal): Command =>

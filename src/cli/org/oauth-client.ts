@@ -53,7 +53,7 @@ Examples:
   weir oauth-client delete oac_01jd… --yes
                                        its secret and its tokens work no more once this is done`;
 
-/** `weir oauth-client`: who may get access tokens by client credentials (contract A.3, C.3). */
+/** `weir oauth-client`: who may get access tokens by client credentials (contract C.3). */
 export const oauthClientCommand = (terminal: Terminal): Command => {
   const oauthClient = new Command('oauth-client').description('Create, list and delete OAuth clients');
   withExamples(oauthClient, examples);

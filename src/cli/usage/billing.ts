@@ -51,7 +51,7 @@ const sumOf = (text: string): number => {
   return micros;
 };
 
-/** `weir billing`: payments, grants, refunds and subscriptions as events (contract B.1, A.6). */
+/** `weir billing`: payments, grants, refunds and subscriptions as events (contract B.1, F.7). */
 export const billingCommand = (terminal: Terminal): Command => {
   const billing = new Command('billing').description('Record payments, grants, refunds and subscriptions');
   withExamples(billing, examples);

@@ -47,7 +47,7 @@ interface Asked extends Output {
   readonly by?: readonly Grouping[];
 }
 
-/** `weir usage`: what organizations have used and what that cost (contract N20), and whether an upstream says the same. */
+/** `weir usage`: what organizations have used and what that cost (contract M.6), and whether an upstream says the same. */
 export const usageCommand = (terminal: Terminal): Command => {
   const usage = listing(withExamples(new Command('usage'), examples))
     .description('Show what an organization has used, or compare with an upstream’s own list')

@@ -2,7 +2,7 @@ import { day } from '../usage/day.ts';
 
 /** What credentials did, as it is recorded in batches: no command leads to it and no chart admits it. */
 
-/** Seconds that these records are kept, 400 days (contract C.1). What anybody decided is kept for as long as the log. */
+/** Seconds that these records are kept, 400 days (contract C.6). What anybody decided is kept for as long as the log. */
 export const accessRecordSeconds = 400 * 24 * 3600;
 
 /** On `credentialUse-<day>`: the last uses of credentials, of whichever organizations, since their turn before. */

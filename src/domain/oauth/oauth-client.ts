@@ -1,6 +1,6 @@
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 
-/** A machine that may ask for access tokens by OAuth 2.0 client credentials (contract A.3, C.3). Of its secret only the digest is here. */
+/** A machine that may ask for access tokens by OAuth 2.0 client credentials (contract C.3). Of its secret only the digest is here. */
 export interface OAuthClient {
   readonly organizationId: string;
   readonly name: string;

@@ -1,7 +1,7 @@
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 
 /**
- * An access token of an OAuth client (contract A.3). Its stream goes away two hours after the token was issued, so nothing
+ * An access token of an OAuth client (contract C.3). Its stream goes away two hours after the token was issued, so nothing
  * may be decided on it once the token is over.
  */
 export interface OAuthToken {
@@ -24,7 +24,7 @@ export type OAuthTokenEvent =
     }
   | { readonly type: 'oauth_token.revoked' };
 
-/** Seconds that a token works (contract A.3). */
+/** Seconds that a token works (contract C.3). */
 export const tokenSeconds = 3600;
 /** Seconds that the events of a token are kept. */
 export const tokenStreamSeconds = 7200;

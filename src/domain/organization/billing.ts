@@ -3,7 +3,7 @@ import type { State } from '../../kernel/aggregate/aggregate.ts';
 import { PersistentMap } from '../../kernel/aggregate/persistent-map.ts';
 import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
 
-/** The ledger of an organization (contract B.1, A.6). Money is in whole micro-dollars; it lives on the organization's stream. */
+/** The ledger of an organization (contract B.1, F.7). Money is in whole micro-dollars; it lives on the organization's stream. */
 export interface Ledger {
   /** Payments, subscription fees among them, less refunds: what the spend tier follows. */
   readonly lifetimePaid: number;
@@ -125,7 +125,7 @@ export const billing = {
     enter(data, { type: 'billing.credited', kind: 'grant', micro_dollars: amountOf(amount, 1), reference }, tiers),
   refund: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingEvent[] =>
     enter(data, { type: 'billing.refunded', micro_dollars: amountOf(amount, 1), reference }, tiers),
-  /** A fee counts to what was paid and adds no credit; there may be none (contract B.1, N10). */
+  /** A fee counts to what was paid and adds no credit; there may be none (contract B.1). */
   setSubscription: ({ data }: State<Ledger>, input: Entry & { readonly plan: BillingPlan }): BillingEvent[] => {
     const { plan, reference, tiers } = input;
     const micro_dollars = amountOf(input.amount, 0);

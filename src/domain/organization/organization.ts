@@ -45,7 +45,7 @@ export type OrganizationEvent =
 /** Policies that an organization may have (contract B.5, 409 `policy_limit_reached`). */
 export const maxPolicies = 100;
 
-/** Admin keys that an organization may have, expired ones among them (contract N8, 409 `admin_key_limit_reached`). */
+/** Admin keys that an organization may have, expired ones among them (contract B.4, 409 `admin_key_limit_reached`). */
 export const maxAdminKeys = 1000;
 
 const blank: Organization = {

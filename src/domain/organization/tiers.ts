@@ -56,7 +56,7 @@ export const limitsFor = (tier: Tier, scope: Scope, table = tiers): TierLimits =
   };
 };
 
-/** The tier that lifetime payments, in micro-dollars, have reached; thresholds are inclusive (contract A.6). */
+/** The tier that lifetime payments, in micro-dollars, have reached; thresholds are inclusive (contract F.7). */
 export const tierOfSpend = (paidMicros: number, table = tiers): Tier =>
   table.findLastIndex(({ paid }) => paidMicros >= paid * M || paid === 0) as Tier;
 

@@ -3,10 +3,10 @@ import type { Direction } from './policy-terms.ts';
 
 /** What policies made of requests, as it is recorded in batches: no command leads to it and no chart admits it. */
 
-/** Seconds that they are kept, 30 days (contract C.1). */
+/** Seconds that they are kept, 30 days (contract B.7). */
 export const decisionSeconds = 30 * 24 * 3600;
 
-/** What one policy made of one request or answer; nothing of its content (contract C.1). */
+/** What one policy made of one request or answer; nothing of its content (contract B.7). */
 export interface Decision {
   readonly id: string;
   readonly organization_id: string;

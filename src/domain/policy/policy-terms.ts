@@ -1,4 +1,4 @@
-/** What a policy says, in its draft and in each published version alike (contract A.1, H). */
+/** What a policy says, in its draft and in each published version alike (contract B.5, H). */
 
 export const directions = ['request', 'response'] as const;
 export const modes = ['monitoring', 'enforcing'] as const;

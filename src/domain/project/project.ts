@@ -8,7 +8,7 @@ export interface Project {
   readonly name: string;
   readonly createdAt: number;
   readonly archivedAt: number | null;
-  /** Models that its keys may use; null: all (contract N11). */
+  /** Models that its keys may use; null: all (contract B.2). */
   readonly allowedModels: readonly string[] | null;
   /** Ids of the keys admitted and not yet ended. */
   readonly liveKeys: PersistentSet;
@@ -27,7 +27,7 @@ export type ProjectEvent =
   | { readonly type: 'project.key_issued'; readonly key_id: string }
   | { readonly type: 'project.key_ended'; readonly key_id: string };
 
-/** Live keys that a project may have (contract C.1, 409 `api_key_limit_reached`). */
+/** Live keys that a project may have (contract B.3, 409 `api_key_limit_reached`). */
 export const maxLiveKeys = 1000;
 
 const blank: Project = {

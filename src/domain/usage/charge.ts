@@ -26,7 +26,7 @@ export interface Tokens {
   readonly cache_read_input_tokens: number;
 }
 
-/** What of a request may have a price of its own (contract N20). None of it is 0. */
+/** What of a request may have a price of its own (contract M.4). None of it is 0. */
 export type Details = {
   /** How the upstream has served it, in its own word, where that is not the usual way. */
   readonly service_tier?: string;
@@ -225,7 +225,7 @@ const microOf = (rates: Rates, taken: Taken): number => {
 
 /**
  * What a request costs, in whole micro-dollars: the exact sum over its kinds, rounded once, half a micro-dollar upwards
- * (contract N20). A service tier that has no prices costs what the usual one does.
+ * (contract M.4). A service tier that has no prices costs what the usual one does.
  */
 export const microDollarsOf = ({ isFree, pico, tiers }: Price, taken: Taken): number =>
   isFree ? 0 : microOf(tiers.get(tierOf(taken)) ?? pico, taken);

@@ -3,14 +3,14 @@ import { day } from './day.ts';
 
 /** What requests took and what that costs, as it is recorded in batches: no command leads to it and no chart admits it. */
 
-/** Seconds that accounts of requests are kept, 400 days (contract N20). What they come to is kept for as long as the log. */
+/** Seconds that accounts of requests are kept, 400 days (contract M.5). What they come to is kept for as long as the log. */
 export const accountSeconds = 400 * 24 * 3600;
 
 /** In the words of the rules of policies (contract H). */
 export type Api = 'messages' | 'chat.completions' | 'responses';
 
 /**
- * Who has counted the tokens (contract N20): `final`, the upstream, all of them; `partial`, the upstream a part; `estimated`,
+ * Who has counted the tokens (contract M.2): `final`, the upstream, all of them; `partial`, the upstream a part; `estimated`,
  * nobody but Weir.
  */
 export type UsageSource = 'final' | 'partial' | 'estimated';

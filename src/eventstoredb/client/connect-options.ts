@@ -5,7 +5,7 @@ export interface ConnectOptions {
   readonly clock?: Clock;
   /** The store may take so long over one append, or be silent so long within a read. Default 2 s. */
   readonly callMs?: Millis;
-  /** After so long an outcome that is still unknown is given up. Default 5 s (contract N13). */
+  /** After so long an outcome that is still unknown is given up. Default 5 s (contract K.1). */
   readonly totalMs?: Millis;
   /** The same before the first answer ever. Default 15 s. */
   readonly firstAnswerMs?: Millis;

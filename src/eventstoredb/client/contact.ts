@@ -18,7 +18,7 @@ export interface Loss {
 
 /**
  * Whether the store takes commands, as the probe has found it: a leader that a quorum backs, and the right to append
- * (contract N13). That something else of it answers is no sign of that.
+ * (contract K.1). That something else of it answers is no sign of that.
  */
 export interface Contact {
   /** Whether the store has ever answered us. */

@@ -68,6 +68,6 @@ export const headerBlock = (
     block += `\r\n${name}: ${value}`;
   }
   for (const name in more) block += `\r\n${name}: ${more[name]}`;
-  // Administration answers can carry keys, and those of OAuth tokens (contract C.3).
+  // Administration answers can carry keys, and those of OAuth tokens (contract A.3).
   return stored ? type + block : `${type + block}\r\ncache-control: no-store`;
 };

@@ -244,7 +244,7 @@ const isCurrent = (ifNoneMatch: string | undefined, tag: string): boolean =>
     ?.split(',')
     .some((candidate) => candidate.trim() === '*' || candidate.trim().replace(/^W\//, '') === tag) ?? false;
 
-/** `GET /v1/openapi.json`: the description of the given routes and of itself, made once (contract C.3). */
+/** `GET /v1/openapi.json`: the description of the given routes and of itself, made once (contract C.4). */
 export const openapiRoute = (routes: readonly Route[]): Route => {
   const own: Route = route({
     method: 'GET',

@@ -2,7 +2,7 @@ import { isChangedIn } from '../../json/exact-number.ts';
 
 /** Levels of nesting, the outermost object included. */
 const maxDepth = 64;
-/** Members and elements of one document (contract N9): a 32 MiB array of digits would block the loop for seconds. */
+/** Members and elements of one document (contract A.3): a 32 MiB array of digits would block the loop for seconds. */
 export const maxValues = 2_000_000;
 
 /** How many values may still come, of all documents of a request together. */

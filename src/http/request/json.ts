@@ -13,7 +13,7 @@ const invalid = (message: string): Refused => refused('invalid_json', { message 
 /**
  * Reads a body as a JSON object under stricter rules than JSON.parse: sound UTF-8 without a byte order mark, at most 64
  * levels and 2,000,000 values, no member twice, no lone surrogate, no number beyond a double (contract
- * N9). Numbers below its own members keep their digits.
+ * A.3). Numbers below its own members keep their digits.
  * @param budget of values, from which those of this document are taken
  * @returns 400 request_too_complex for more than 64 levels or 2,000,000 values, 400 invalid_json for the rest
  */

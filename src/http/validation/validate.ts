@@ -13,7 +13,7 @@ const noParameter = 'There is no such parameter.';
 /** Entries of a `detail` list (contract E.1). */
 const maxDetails = 20;
 
-/** `permissions.0`, `query.limit`, `header.Idempotency-Key`, `project_id` for a path id (contract A.1). */
+/** `permissions.0`, `query.limit`, `header.Idempotency-Key`, `project_id` for a path id (contract E.1). */
 const paramOf = (part: Part, path: readonly PropertyKey[]): string | null => {
   const dotted = path.map(String).join('.');
   if (part === 'query' || part === 'header') return dotted === '' ? part : `${part}.${dotted}`;

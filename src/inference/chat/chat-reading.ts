@@ -40,7 +40,7 @@ export const chatReading = (models: Models): Reading<ChatRest, ChatInput, Passed
   rest: (input) => ({ ...restOfTranslated(input), seed: input.seed, includeUsage: input.includeUsage }),
 });
 
-/** Only a model that repeats itself anyway keeps the promise of a seed (contract N2). */
+/** Only a model that repeats itself anyway keeps the promise of a seed (contract G.6). */
 const seedRefusal = ({ seed }: Said, { upstream }: ConnectedModel): Refusal | null => {
   if (seed === null || upstream.repeatable === true) return null;
   const message = 'The model does not repeat itself.';

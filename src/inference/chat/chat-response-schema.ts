@@ -40,7 +40,7 @@ export const strictCompletion = z.object({
   usage,
 });
 
-/** An upstream's own answer (contract N1). */
+/** An upstream's own answer (contract L.1). */
 const passedCompletion = z.looseObject({
   id: z.string(),
   object: z.string().optional(),

@@ -13,7 +13,7 @@ export const ownBounds = ['max_tokens', 'max_completion_tokens', 'n', 'best_of']
 export const mostChoices = 128;
 
 /**
- * The body of `POST /v1/chat/completions` for a model that passes it on (contract N1): what limits and counts is as it says, all
+ * The body of `POST /v1/chat/completions` for a model that passes it on (contract L.1): what limits and counts is as it says, all
  * else is the upstream's to judge.
  */
 export const passingChatBody = z.looseObject({

@@ -20,7 +20,7 @@ type Bound = (typeof bounds)[number];
 
 /**
  * Those that an API does not have. Some servers read them all the same, and one above what Weir has read would escape what is reserved
- * and charged: they are refused (contract N1).
+ * and charged: they are refused (contract L.1).
  */
 export const otherBounds = (own: readonly Bound[]): readonly Bound[] => bounds.filter((name) => !own.includes(name));
 

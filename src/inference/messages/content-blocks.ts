@@ -15,7 +15,7 @@ const image = z.looseObject({ type: z.literal('image'), source: imageSource });
 const blocks = <const T extends readonly z.ZodObject[]>(options: T) =>
   taggedUnion('type', 'unsupported_content_block', options);
 
-/** Citations of an answer are not among what a strict model gives, so they are not promised (contract N2). */
+/** Citations of an answer are not among what a strict model gives, so they are not promised (contract G.1). */
 const citations = z
   .looseObject({
     enabled: z
@@ -60,7 +60,7 @@ export const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
 /** From this message on; it goes to the upstream with the message. */
 const output_config = namedFields({ effort: effort.nullish() }).nullish();
 
-/** One item of `messages` (contract A.5). */
+/** One item of `messages` (contract G.1). */
 export const message = taggedUnion('role', null, [
   namedFields({ role: z.literal('user'), content: content(textBlock, image, document, toolResult), output_config }),
   namedFields({

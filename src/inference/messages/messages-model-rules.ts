@@ -7,7 +7,7 @@ import type { MessagesCount } from './messages-schema.ts';
 import { samplingRefusal } from './sampling-rules.ts';
 import { thinkingBudget, thinkingType } from './thinking-schema.ts';
 
-/** Why a valid body does not fit the model that it names, as the first rule that it breaks (contract A.4, A.5, G.1, G.2). */
+/** Why a valid body does not fit the model that it names, as the first rule that it breaks (contract A.4, G.1, G.2). */
 export const modelRefusal = (body: MessagesCount, model: Model): Refusal | null =>
   outputRefusal(body, model) ??
   samplingRefusal(body, model.sampling_limits) ??
@@ -22,7 +22,7 @@ const outputRefusal = (body: MessagesCount, { max_output_length: most }: Model):
   return bodyRefusal(body, { path: ['max_tokens'], message, type: 'less_than_equal', ctx: { le: most } });
 };
 
-/** A promise that the model cannot keep is refused by its name (contract N2). */
+/** A promise that the model cannot keep is refused by its name (contract G.1). */
 const featureRefusal = (body: MessagesCount, { supported_features: features }: Model): Refusal | null => {
   const refuse = (path: readonly string[], what: string) =>
     bodyRefusal(body, { code: 'unsupported_parameter', path, message: `The model does not support ${what}.` });

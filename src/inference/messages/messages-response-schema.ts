@@ -30,7 +30,7 @@ export const strictResponse = z.object({
   }),
 });
 
-/** An upstream's own answer (contract N1). */
+/** An upstream's own answer (contract L.1). */
 const passedResponse = z.looseObject({
   id: z.string().regex(/^msg_/),
   type: z.literal('message'),

@@ -28,7 +28,7 @@ const outputConfig = namedFields({
   effort: effort.nullish(),
 });
 
-/** The one edit that changes nothing (contract A.5). */
+/** The one edit that changes nothing (contract G.1). */
 const contextManagement = namedFields({
   edits: list(
     taggedUnion('type', null, [
@@ -46,10 +46,10 @@ const contextManagement = namedFields({
   ).nullish(),
 });
 
-/** Entries other than `user_id` are for policies alone (contract A.5). */
+/** Entries other than `user_id` are for policies alone (contract G.1). */
 const metadata = z.looseObject({ user_id: z.string().max(256).nullish() });
 
-/** A stored conversation; the SDK's tool runner sends the whole of it where it is told so (contract N2). */
+/** A stored conversation; the SDK's tool runner sends the whole of it where it is told so (contract G.1). */
 const thread = z
   .unknown()
   .refine((value) => value == null, {
@@ -100,7 +100,7 @@ const countBody = namedFields({ ...fields, max_tokens: fields.max_tokens.nullish
 type Body = z.output<typeof body>;
 type CountBody = z.output<typeof countBody>;
 
-/** What depends on two fields at once (contract A.5, G.1). */
+/** What depends on two fields at once (contract G.1). */
 const checkFieldsTogether = (request: CountBody, context: z.RefinementCtx): void => {
   checkToolChoice(request, context);
   const { thinking, max_tokens, messages, output_config } = request;
@@ -118,7 +118,7 @@ const checkFieldsTogether = (request: CountBody, context: z.RefinementCtx): void
   context.addIssue({ code: 'custom', path, message, input: 'assistant' });
 };
 
-/** The body of `POST /v1/messages` for a strict model: contract A.5, G.1 and G.2. */
+/** The body of `POST /v1/messages` for a strict model: contract G.1 and G.2. */
 export const messagesBody = body.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
 /** The same of `POST /v1/messages/count_tokens`, which needs no `max_tokens`. */
 export const messagesCount = countBody.superRefine(checkFieldsTogether).meta(toolChoiceTogether);

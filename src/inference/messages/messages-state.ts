@@ -12,6 +12,6 @@ const names: StateNames = {
 /** Members of a request that name it. */
 export const messagesState = ['thread', ...Object.keys(names.members)];
 
-/** The refusal of a request of messages that names state which the upstream keeps (contract N1). */
+/** The refusal of a request of messages that names state which the upstream keeps (contract L.1). */
 export const messagesStateRefusal = (body: PassingCount): Refusal | null =>
   body.thread != null ? refusal('thread_unsupported_request', { param: 'thread' }) : stateRefusal(body, names);

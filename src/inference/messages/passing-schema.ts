@@ -10,7 +10,7 @@ const anything = z.looseObject({});
 export const ownBounds = ['max_tokens'] as const;
 
 /**
- * The body for a model that passes it on (contract N1): what the specification names is as it says, all else is the
+ * The body for a model that passes it on (contract L.1): what the specification names is as it says, all else is the
  * upstream's to judge.
  */
 export const passingBody = z.looseObject({

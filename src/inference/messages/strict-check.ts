@@ -4,7 +4,7 @@ import { Refused } from '../../http/refused.ts';
 import type { Family } from '../../http/route.ts';
 import { bodyRefusal } from '../body-refusal.ts';
 
-/** Makes ready a schema of strict models. What it would drop without a word is refused by its name (contract N2). */
+/** Makes ready a schema of strict models. What it would drop without a word is refused by its name (contract G.1). */
 export const strictCheck = (schema: z.ZodType, family: Family): Check => {
   const check = checker(schema, family, 'body');
   return (value) => {

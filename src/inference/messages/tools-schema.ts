@@ -36,7 +36,7 @@ export const toolsSchema = list(taggedUnion('type', 'unsupported_tool', [customT
     }
   });
 
-/** Which tool the model is to use (contract A.5). Without a `type`, a `name` means `tool` and nothing means `auto`. */
+/** Which tool the model is to use (contract G.1). Without a `type`, a `name` means `tool` and nothing means `auto`. */
 export const toolChoiceSchema = namedFields({
   type: z.enum(['auto', 'any', 'tool', 'none']).nullish(),
   name: z.string().nullish(),

@@ -20,5 +20,5 @@ export const callErrors: readonly Code[] = [
   'provider_timeout',
 ];
 
-/** An upstream says 400 where a gateway that has judged itself says 422 (contract E.2). */
+/** An upstream says 400 where a gateway that has judged itself says 422 (contract L.4). */
 export const foreignErrors: readonly (readonly [Code, number])[] = [['context_length_exceeded', 400]];

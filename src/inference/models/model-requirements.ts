@@ -18,8 +18,8 @@ export const isLocked = (model: Model, tier: number): boolean =>
 const tierOf = (check: Exclude<Check, 'credits'>): number => Number(check.slice('tier:'.length));
 
 /**
- * Whether the model exists for the caller: one that is dedicated to an organization exists for no other (contract N1), and one
- * that a project may not use not for its keys (contract N11).
+ * Whether the model exists for the caller: one that is dedicated to an organization exists for no other (contract L.1), and one
+ * that a project may not use not for its keys (contract B.2).
  */
 export const isServedTo = (
   { id, dedicated_to: owner }: Pick<Model, 'id' | 'dedicated_to'>,

@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
 import type { After } from './event-output.ts';
 
-/** How long the status of a stream waits for the first output (contract N3). */
+/** How long the status of a stream waits for the first output (contract G.5). */
 const slowStartMs: Millis = 15_000;
 
 /** What came first of a stream, or, where that takes too long, the promise of it. */

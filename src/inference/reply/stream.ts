@@ -74,7 +74,7 @@ export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<vo
   }
 };
 
-/** An answer whose upstream is slow begins without it, and so without the input that it would report (contract N3). */
+/** An answer whose upstream is slow begins without it, and so without the input that it would report (contract G.5). */
 const begin = async ({ first, spending, toEvents }: AnswerStream, output: EventOutput): Promise<void> => {
   const known: Chunk = 'come' in first ? first.come : { type: 'start', usage: noUsage };
   output.add(toEvents(known));

@@ -12,7 +12,7 @@ const item = anything.meta({ properties: { type: {}, role: {} } });
 export const ownBounds = ['max_output_tokens'] as const;
 
 /**
- * The body of `POST /v1/responses` for a model that passes it on (contract N1): what limits and counts is as it says, all else is
+ * The body of `POST /v1/responses` for a model that passes it on (contract L.1): what limits and counts is as it says, all else is
  * the upstream's to judge.
  */
 export const passingResponsesBody = z.looseObject({

@@ -78,7 +78,7 @@ export const strictResponse = z.strictObject({
   access_programs: z.null(),
 });
 
-/** An upstream's own answer (contract N1). */
+/** An upstream's own answer (contract L.1). */
 const passedResponse = z.looseObject({
   id: z.string(),
   object: z.string().optional(),

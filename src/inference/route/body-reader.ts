@@ -67,7 +67,7 @@ export interface QuickFields<Fields> extends ReadFields<Fields> {
 
 /** How one API reads its bodies. */
 export interface BodyRules<Strict, Fields, P extends Passing> {
-  /** @param budget what is left of the values that a request may have, for documents inside of it (contract N9) */
+  /** @param budget what is left of the values that a request may have, for documents inside of it (contract A.3) */
   readonly strict: (value: Json, budget: ValueBudget) => Strict | Refused;
   readonly passed: PassingRules<Fields, P>;
 }
@@ -103,7 +103,7 @@ export interface BodyReader<Strict, Fields, P extends Passing = Passing> {
 
 /**
  * A longer body that does not pass unparsed is read in a thread: one of tiny values takes the event loop up to 20 ms at this size,
- * and one of 4 MiB up to 700 (contract N9).
+ * and one of 4 MiB up to 700 (contract A.3).
  */
 const mostReadHere = 64 * 1024;
 
@@ -117,7 +117,7 @@ export const readHere =
   };
 
 /**
- * Reads the bodies of one API: which rules hold depends on the model that they name (contract N1). A model that the
+ * Reads the bodies of one API: which rules hold depends on the model that they name (contract L.1). A model that the
  * caller does not have is judged by the rules of strict ones, so that nothing tells it from one that does not exist.
  */
 export const bodyReader = <Strict, Fields, P extends Passing = Passing>(

@@ -5,7 +5,7 @@ const ofPassing =
   'what they mean is for the upstream to say.';
 
 /**
- * For the OpenAPI document: what a strict model takes or answers, or what one does that passes on (contract N1). Which of the two it
+ * For the OpenAPI document: what a strict model takes or answers, or what one does that passes on (contract L.1). Which of the two it
  * is depends on the model.
  * @param name of the schema there; the two have names made from it
  */

@@ -53,7 +53,7 @@ export interface InferenceApi<Rest extends Asked, Strict extends Rest, Fields ex
   readonly reading: Reading<Rest, Strict, Fields>;
   /** How the answer is written. It must not hold the request, which may be large. */
   readonly form: (body: ReadBody<Rest, Fields>, id: string, head: Head) => AnswerForm;
-  /** Headers of a client that mean something to an upstream of the same API (contract N1). */
+  /** Headers of a client that mean something to an upstream of the same API (contract L.1). */
   readonly passedHeaders?: readonly string[];
 }
 

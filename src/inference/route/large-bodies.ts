@@ -19,7 +19,7 @@ const mostOfOne = 16;
 /** What one body may take, and how long it waits for a thread: the worst takes two seconds of a thread. */
 const deadlineMillis = 5000;
 
-/** Reads large bodies in threads (contract N9). */
+/** Reads large bodies in threads (contract A.3). */
 export interface LargeBodies {
   /** Null where no thread was free in time, or this body was too much for one. */
   read(job: LargeJob): Promise<LargeRead<unknown, unknown> | null>;

@@ -69,7 +69,7 @@ const namedInItems = (input: unknown): Path | null => {
 
 /**
  * The refusal of a request to a passing model that names models beside its own, for its upstream to ask: as a way out, as that of a
- * tool, or in the settings of a router. A project that may use certain models would reach all those of its upstream (contract N11).
+ * tool, or in the settings of a router. A project that may use certain models would reach all those of its upstream (contract B.2).
  */
 export const otherModelsRefusal = (body: Readonly<Record<string, unknown>>): Refusal | null => {
   const { model: _, tools, ...others } = body;

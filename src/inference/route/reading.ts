@@ -4,7 +4,7 @@ import type { Judge } from './admission.ts';
 import type { Asked, BodyReader } from './body-reader.ts';
 
 /**
- * How one API reads its bodies and judges them by their model: on the event loop, and large ones in a thread (contract N9).
+ * How one API reads its bodies and judges them by their model: on the event loop, and large ones in a thread (contract A.3).
  *
  * @typeParam Rest what is still needed of a strict request once it has been judged
  */

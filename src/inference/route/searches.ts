@@ -27,7 +27,7 @@ const ofTool = ({ type, max_uses: uses }: Fields, api: Api): number => {
   return uses == null || api !== 'messages' ? unnamed : bound(uses, mostNamed);
 };
 
-/** The most searches that an upstream may make for a request, by its tools and by what its API lets it say of them (contract N20). */
+/** The most searches that an upstream may make for a request, by its tools and by what its API lets it say of them (contract M.4). */
 export const searchesAllowed = (model: Model, api: Api, request: Readonly<Record<string, unknown>>): number => {
   if (!isPriced(model)) return mostNamed;
   const isResponse = api === 'responses';

@@ -3,7 +3,7 @@ import { type Fields, within } from '../../upstream/transport/fields.ts';
 
 /**
  * Turns that an upstream may take for one answer where it runs tools: it asks its model again with what each of them has found, and
- * counts all of it (contract N20). Providers name no bound; some allow ten at most before the client is asked.
+ * counts all of it (contract M.2). Providers name no bound; some allow ten at most before the client is asked.
  */
 export const mostTurns = 100;
 

@@ -22,7 +22,7 @@ export const hasPlainNames = (tape: Tape, object: number): boolean => {
 
 /**
  * The refusal of a body with a member that is one of these names but for its case. Some servers read it for that member, whatever
- * stands beside it: another model would be asked, or for a longer answer, than Weir has read (contract N1).
+ * stands beside it: another model would be asked, or for a longer answer, than Weir has read (contract L.1).
  */
 export const spellingRefusal = (names: readonly string[]): ((body: object) => Refusal | null) => {
   const known = new Set(names);

@@ -18,7 +18,7 @@ export interface StateNames {
 }
 
 /**
- * The refusal of a request that names state which the upstream keeps for its account (contract N1): all organizations share
+ * The refusal of a request that names state which the upstream keeps for its account (contract L.1): all organizations share
  * that account, so one could reach what belongs to another.
  */
 export const stateRefusal = (

@@ -5,7 +5,7 @@ import { maxPolicies, maxTokens } from '../messages/messages-schema.ts';
 import { namedFields } from '../messages/named-fields.ts';
 import { toolName } from '../messages/tools-schema.ts';
 
-/** Fields that chat completions and responses have alike. What is not offered is refused by name (contract N2). */
+/** Fields that chat completions and responses have alike. What is not offered is refused by name (contract G.1). */
 
 export const unsupported = (message: string) => ({ params: { code: 'unsupported_parameter' }, error: message });
 

@@ -4,7 +4,7 @@ import type { Block, Path, TranslationFault } from './translated.ts';
 
 /**
  * The input of a tool call, which comes as the text of a JSON object. It is read by the rules of bodies, and one level down:
- * there numbers keep their digits (contract N9).
+ * there numbers keep their digits (contract A.3).
  *
  * @param path of the text in the request
  * @param budget of the whole request

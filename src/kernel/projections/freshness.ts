@@ -4,7 +4,7 @@ import type { Table } from '../rows/rows.ts';
 import { type EventStore, lookEveryMs, type Sight } from '../store/store.ts';
 import type { ReadModels } from './projection.ts';
 
-/** How far what some tables show may be behind what is (contract N13). */
+/** How far what some tables show may be behind what is (contract K.1). */
 export interface Age {
   /** They show everything that had happened so many milliseconds ago; it grows from look to look. */
   readonly ageMs: Millis;

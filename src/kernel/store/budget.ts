@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../../clock.ts';
 
-/** No command takes longer (contract N13). */
+/** No command takes longer (contract K.1). */
 const commandMs: Millis = 5_000;
 
 /** The time of one command, which all of its calls and their repeats share; it begins with the first of them. */

@@ -4,7 +4,7 @@ import type { Recorded } from './store.ts';
 /** Whose an event is: ours, somebody else's, or somebody else's in a place that looks like one of ours. */
 export type Whose = (event: Recorded) => 'ours' | 'like-ours' | 'foreign';
 
-/** The events of a batch that are ours; the others are passed over (contract N15). */
+/** The events of a batch that are ours; the others are passed over (contract K.3). */
 export type Ours = (batch: readonly Recorded[]) => readonly Recorded[];
 
 /** So many streams are warned of, each once; the next ones are passed over all the same. */

@@ -22,7 +22,7 @@ export interface Metadata {
   readonly prev?: string;
 }
 
-/** Who acted: an API key, an OAuth client, the operator at the machine, or Weir itself (contract C.1, audit entry). */
+/** Who acted: an API key, an OAuth client, the operator at the machine, or Weir itself (contract C.6, audit entry). */
 export interface Actor {
   readonly type: 'api_key' | 'oauth_client' | 'operator' | 'system';
   readonly id: string;
@@ -68,7 +68,7 @@ export type StoreState =
   /** It has never answered. */
   | { readonly is: 'unknown'; readonly why: string };
 
-/** The end of the log is looked at so often (contract N13). */
+/** The end of the log is looked at so often (contract K.1). */
 export const lookEveryMs: Millis = 500;
 
 /** What one look at the log told: whoever has seen everything up to `end` knows what there was at `askedAt`. */

@@ -5,7 +5,7 @@ import { constant, type Loop, type Quantity, repeated, scaled, sum } from './qua
 import { charactersOf, countOf, coveredBy, fieldOf, itemOf, together } from './shapes.ts';
 import { plain, type Shape, shapeOfVariable, text } from './sizes.ts';
 
-/** Upper bounds for one evaluation, as sums over the sizes of a view (contract H, run-time budget). */
+/** Upper bounds for one evaluation, as sums over the sizes of a view (contract H). */
 export interface Cost {
   /** Nodes times the product of the ranges of the comprehensions around them. */
   readonly work: Quantity;

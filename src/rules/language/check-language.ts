@@ -19,7 +19,7 @@ export interface Admission {
 type Scope = readonly string[];
 
 /**
- * Walks the tree before it is checked (contract H, save-time validation 2 to 4) and prepares it on the way: patterns
+ * Walks the tree before it is checked (contract H) and prepares it on the way: patterns
  * take the place of their literals and calls get the names under which they run. The tree is changed, not the text: the
  * engine's serializer drops the parentheses of `a - (b - c)`, breaks emoji and rounds small numbers (seen in 8.0.0).
  */

@@ -5,7 +5,7 @@ const times = ['google.protobuf.Timestamp', 'google.protobuf.Duration'];
 const addable: ReadonlySet<string> = new Set(['int', 'double', ...times]);
 
 /**
- * What the types of a checked tree forbid (contract H, save-time validation 4): `+` on strings and lists, which could
+ * What the types of a checked tree forbid (contract H): `+` on strings and lists, which could
  * double a text again and again, and any value whose type only the evaluation would know.
  * Returns an offset and the reason, else null.
  */

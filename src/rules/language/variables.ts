@@ -1,5 +1,5 @@
 /**
- * What a rule can see (contract H, variables), as tables: the type checker, the views, the cost analysis and the
+ * What a rule can see (contract H), as tables: the type checker, the views, the cost analysis and the
  * copies for worker threads all read these.
  */
 

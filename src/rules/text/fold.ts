@@ -65,7 +65,7 @@ export const folded = (name: string): string => {
 };
 
 /**
- * The text as a reader takes it (contract N16): in NFKC, without characters that nobody sees, look-alikes of ASCII letters
+ * The text as a reader takes it (contract H): in NFKC, without characters that nobody sees, look-alikes of ASCII letters
  * as those, digits of every script as ASCII ones, and `\u0041` as JSON means it. Most text comes back as it is, in half a
  * microsecond for 600 characters. A text with tags comes without them, and once more with what they say.
  * @throws UnreadableText where it would grow by more than there is room for

@@ -12,7 +12,7 @@ export const lines = (one: string, other: string): string =>
   one === '' ? other : other === '' ? one : `${one}\n${other}`;
 
 /**
- * One of the two copies of the texts of a request or answer (contract H, N16). The folded one is as a reader takes it: who writes one
+ * One of the two copies of the texts of a request or answer (contract H). The folded one is as a reader takes it: who writes one
  * word in two blocks has written one word, and JSON is read without its escapes. All texts of a copy share the room to grow in: more
  * than rules may read is not made, and each of its methods throws an UnreadableText instead.
  */

@@ -24,7 +24,7 @@ import { RequestFields } from './request-values.ts';
 import { ResponseFields } from './response-values.ts';
 import { isInexact } from './strings.ts';
 
-/** What rules see in one of the two copies of a text (contract N16). */
+/** What rules see in one of the two copies of a text (contract H). */
 export interface TextView {
   readonly variables: { readonly [name in RootName]?: TypedRecord<unknown> | undefined };
   /** Sizes measured so far, by name (see sizes.ts). */

@@ -48,7 +48,7 @@ export const newMember = (id: string, part: Part, { clock }: { readonly clock: C
 
 /**
  * Several upstreams of one model as one: by priority, then by weight, and where one fails before it has begun to answer, the
- * next (contract N17). An API passes where all of them speak it.
+ * next (contract L.2). An API passes where all of them speak it.
  *
  * @param members at least one; requests name the model as the first calls it
  */

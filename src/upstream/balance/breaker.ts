@@ -23,7 +23,7 @@ export interface Attempt {
   abandoned(): void;
 }
 
-/** Keeps requests from an upstream that fails or has asked for a pause (contract N17). */
+/** Keeps requests from an upstream that fails or has asked for a pause (contract L.2). */
 export class Breaker {
   readonly #clock: Clock;
   readonly #changed: (isOpen: boolean) => void;

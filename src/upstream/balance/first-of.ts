@@ -35,7 +35,7 @@ export interface Asked<T> {
 }
 
 /**
- * Asks the upstreams one after the other until one answers (contract N17).
+ * Asks the upstreams one after the other until one answers (contract L.2).
  *
  * @param ask sends the request; what it resolves with must not have gone to the client yet
  * @throws the signal's reason, or the UpstreamError of the last that was asked

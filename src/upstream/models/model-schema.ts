@@ -38,7 +38,7 @@ const price = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{1,12})?$/, 'not a plain decimal of at most 12 decimals, such as "0.000003"');
 const priceOrFree = price.default('0');
-/** What some upstreams bill at another price, or beside tokens (contract N20). */
+/** What some upstreams bill at another price, or beside tokens (contract M.4). */
 const furtherPrices = {
   /** Of input into a cache that lives longer than the usual one: as the other where nothing is said. */
   input_cache_write_long: price.optional(),
@@ -92,7 +92,7 @@ const simulated = z.strictObject({
 /** The name of the environment variable that holds the key. */
 const keyVariable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'not the name of an environment variable');
 
-/** A server that is reached over HTTP. Timeouts as contract E.2, `provider_timeout`. */
+/** A server that is reached over HTTP. Timeouts as contract L.4, `provider_timeout`. */
 const endpoint = {
   model: label.optional(),
   /** Without `/v1`. */
@@ -118,7 +118,7 @@ const openai = z.strictObject({
   ...endpoint,
   /** Absent for a server that asks for no key. */
   api_key_env: keyVariable.optional(),
-  /** What it speaks: requests of these APIs pass as they are (contract N1). */
+  /** What it speaks: requests of these APIs pass as they are (contract L.1). */
   apis: set(['chat', 'responses'])
     .refine((apis) => apis.includes('chat'), 'has to have "chat"')
     .default(['chat']),
@@ -126,7 +126,7 @@ const openai = z.strictObject({
   max_tokens_name: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
 });
 
-/** How one of several upstreams takes part (contract N17). */
+/** How one of several upstreams takes part (contract L.2). */
 const part = {
   /** For the operator, in the log and in `GET /v1/ready`; by default its place in the list, from 0. */
   name: z
@@ -179,11 +179,11 @@ export const modelSchema = z.strictObject({
   sampling_limits: samplingLimitsSchema.default({}),
   /** Whether a final assistant message is continued (contract G.1). By default not where an upstream is of kind `openai`. */
   prefill: z.boolean().optional(),
-  /** A smaller `thinking.budget_tokens` is raised to it (contract A.5). */
+  /** A smaller `thinking.budget_tokens` is raised to it (contract G.1). */
   min_thinking_tokens: z.int().min(1).max(999_990).default(1024),
-  /** Whether requests in the upstream's own API pass as they are (contract N1); a simulated model never passes. */
+  /** Whether requests in the upstream's own API pass as they are (contract L.1); a simulated model never passes. */
   passthrough: z.boolean().default(true),
-  /** The only organization that may use the model: it may name state that the upstream keeps (contract N1). */
+  /** The only organization that may use the model: it may name state that the upstream keeps (contract L.1). */
   dedicated_to: z
     .string()
     .regex(/^org_[0-9A-Za-z]{1,64}$/, 'not the id of an organization')

@@ -9,7 +9,7 @@ const parameter = (path: Path, message: string): Inexpressible => ({ path, messa
 const block = (path: Path, message: string): Inexpressible => ({ path, message, code: 'unsupported_content_block' });
 
 /**
- * The first thing in a request that chat completions have no place for (contract N2): it is refused by its name, since a model
+ * The first thing in a request that chat completions have no place for (contract L.3): it is refused by its name, since a model
  * that never sees it would answer something else than was asked. Null where there is none.
  */
 export const inexpressible = (request: GenerateRequest): Inexpressible | null =>

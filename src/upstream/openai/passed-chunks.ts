@@ -38,7 +38,7 @@ interface Read {
 
 /**
  * Reads along while the chunks of a chat completion pass: what was used, whether it has ended, whether it has failed. Each chunk
- * has the id and model of its answer, which are changed; all else stays as it was (contract N1).
+ * has the id and model of its answer, which are changed; all else stays as it was (contract L.1).
  */
 export class PassedChunkReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;

@@ -29,7 +29,7 @@ interface Form {
 
 const [usageName, tierName] = ['usage', 'service_tier'].map((name) => Buffer.from(name)) as [Buffer, Buffer];
 
-/** Gives a whole answer its own names (contract N1). It throws UpstreamError for what is none. */
+/** Gives a whole answer its own names (contract L.1). It throws UpstreamError for what is none. */
 const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) => {
   const listName = Buffer.from(form.list);
 

@@ -29,7 +29,7 @@ const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incom
 
 /**
  * Reads along while the events of a response pass: what was used, whether it has ended, whether it has failed. The events that
- * have the response are changed for its id and model; all others stay as they were (contract N1).
+ * have the response are changed for its id and model; all others stay as they were (contract L.1).
  */
 export class PassedResponseReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;

@@ -15,7 +15,7 @@ interface Api {
   readonly reader: (own: OwnNames, hidesUsage: boolean) => PassedReader;
 }
 
-/** Bytes pass, and only usage is read (contract N1). */
+/** Bytes pass, and only usage is read (contract L.1). */
 const passing = (endpoint: Endpoint, { path, whole, reader }: Api): Passing => ({
   answer: ({ body, headers, id, model }, options) =>
     wholeAnswer(endpoint, { path, body, headers }, options, (bytes) => {

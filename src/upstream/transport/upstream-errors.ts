@@ -157,7 +157,7 @@ export const eventError = (body: ErrorBody): UpstreamError => {
   return new UpstreamError(code, messages[code], { cause, length: body.message.length, begun });
 };
 
-/** Of a response that says that it has failed: the error, where that is about the operator's account (contract N1); null otherwise. */
+/** Of a response that says that it has failed: the error, where that is about the operator's account (contract L.4); null otherwise. */
 export const accountFailure = (response: unknown): UpstreamError | null => {
   const body = errorOf(response);
   return isOfAccount(body) ? eventError(body) : null;

@@ -5,7 +5,7 @@ import { send } from '../call.ts';
 import { hosted, model } from '../hosted.ts';
 import { ScriptedUpstream } from '../scripted-upstream.ts';
 
-/** Nothing of a chat request is dropped, however deep it stands: honoured, harmless by decision, or refused by its name (contract G.6, N2). */
+/** Nothing of a chat request is dropped, however deep it stands: honoured, harmless by decision, or refused by its name (contract G.6, G.1). */
 
 const routed = () => {
   const upstream = new ScriptedUpstream();

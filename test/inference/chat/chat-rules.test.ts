@@ -7,7 +7,7 @@ import { loadModels } from '../../../src/upstream/models/models.ts';
 import type { GenerateRequest } from '../../../src/upstream/port.ts';
 import { bearer, wholeGateway } from '../../support/whole-gateway.ts';
 
-/** What chat completions accept, refuse by name, and make of it (contract G.6, N1, N2). */
+/** What chat completions accept, refuse by name, and make of it (contract G.6, L.1, G.1). */
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 

@@ -10,7 +10,7 @@ import { loadModels } from '../../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../../support/whole-gateway.ts';
 import { chunk, completion, done, recorded, recordedCompletion } from '../../upstream/openai/mock.ts';
 
-/** Models whose upstream speaks chat completions, for clients that do too: bytes pass (contract N1). */
+/** Models whose upstream speaks chat completions, for clients that do too: bytes pass (contract L.1). */
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

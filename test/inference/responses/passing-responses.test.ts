@@ -8,7 +8,7 @@ import { type ConnectedModel, connect } from '../../../src/upstream/connect.ts';
 import { loadModels } from '../../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../../support/whole-gateway.ts';
 
-/** Models whose upstream speaks responses, for clients that do too: bytes pass (contract N1). */
+/** Models whose upstream speaks responses, for clients that do too: bytes pass (contract L.1). */
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

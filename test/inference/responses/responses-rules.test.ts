@@ -7,7 +7,7 @@ import { send } from '../call.ts';
 import { hosted, model } from '../hosted.ts';
 import { ScriptedUpstream } from '../scripted-upstream.ts';
 
-/** What responses accept, refuse by name, and make of it (contract G.7, N1, N2). */
+/** What responses accept, refuse by name, and make of it (contract G.7, L.1, G.1). */
 
 const features = { supported_features: ['tools', 'structured_outputs', 'reasoning'] };
 const routed = () => {

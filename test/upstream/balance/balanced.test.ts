@@ -17,7 +17,7 @@ import { answer, ScriptedUpstream } from '../../inference/scripted-upstream.ts';
 import { fixedClock } from '../../support/fixed-clock.ts';
 import { assemble, options, request } from '../requests.ts';
 
-/** Several upstreams as one (contract N17): what each is sent, and how streams go on. */
+/** Several upstreams as one (contract L.2): what each is sent, and how streams go on. */
 
 const failure = new UpstreamError('provider_error', 'failed', { status: 500, begun: false });
 const overload = new UpstreamError('provider_overloaded', 'full', { status: 429, retryAfterSeconds: 9, begun: false });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Breaker } from '../../../src/upstream/balance/breaker.ts';
 import { fixedClock } from '../../support/fixed-clock.ts';
 
-/** The breaker of one upstream (contract N17), with time that passes when it is told to. */
+/** The breaker of one upstream (contract L.2), with time that passes when it is told to. */
 const start = () => {
   const clock = fixedClock(1_000_000);
   const changes: boolean[] = [];

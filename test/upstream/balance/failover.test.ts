@@ -7,7 +7,7 @@ import type { Upstream } from '../../../src/upstream/port.ts';
 import { apiKey, event, type Mock, recorded, recordedAnswer, recordedMessage, serve, serveRaw } from '../mock.ts';
 import { assemble, options, request } from '../requests.ts';
 
-/** Which failures of an upstream, over real sockets, send a request to the next (contract N17). */
+/** Which failures of an upstream, over real sockets, send a request to the next (contract L.2). */
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -9,7 +9,7 @@ import { fixedClock } from '../../support/fixed-clock.ts';
 import { request } from '../requests.ts';
 
 /**
- * Requests, answers, failures and time in any order, held against a plain model of contract N17: whom a request may go to,
+ * Requests, answers, failures and time in any order, held against a plain model of contract L.2: whom a request may go to,
  * when it goes on to the next, and what the client is told in the end.
  */
 

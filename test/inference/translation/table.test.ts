@@ -116,10 +116,14 @@ const toChat: Examples = {
       tool_choice: { type: 'function', function: { name: 'f' } },
       parallel_tool_calls: false,
     }),
-  '`input_examples`, other fields of tools': () => {
-    refuses({ tools: [{ name: 'f', input_schema: schema, input_examples: [{}] }] }, 'tools.0.input_examples');
-    refuses({ tools: [{ name: 'f', input_schema: schema, defer_loading: true }] }, 'tools.0.defer_loading');
-  },
+  '`input_examples`, and every field of a tool or block that contract G.1 and G.2 do not name, but `caller: {"type":"direct"}`':
+    () => {
+      refuses({ tools: [{ name: 'f', input_schema: schema, input_examples: [{}] }] }, 'tools.0.input_examples');
+      refuses({ tools: [{ name: 'f', input_schema: schema, defer_loading: true }] }, 'tools.0.defer_loading');
+      refuses({ messages: [user([{ ...text('a'), other: 1 }])] }, 'messages.0.content.0.other');
+      const direct = { ...call, caller: { type: 'direct' } };
+      expect(sent({ messages: [user('x'), { role: 'assistant', content: [direct] }] }).messages).toHaveLength(2);
+    },
   'calls and their results, texts and several of them': () =>
     expect(sent(said(result([text('a'), text('b')]))).messages).toEqual([
       user('x'),
@@ -177,12 +181,14 @@ const toChat: Examples = {
   },
   '`adaptive` without an effort': () =>
     expect(sent({ thinking: { type: 'adaptive' } }).reasoning_effort).toBe('medium'),
-  '`enabled` with a budget, `between_tools`, `display: "omitted"`, an effort without adaptive thinking': () => {
-    refuses({ thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens');
-    refuses({ thinking: { type: 'between_tools' } }, 'thinking.type');
-    refuses({ thinking: { type: 'adaptive', display: 'omitted' } }, 'thinking.display');
-    refuses({ output_config: { effort: 'low' } }, 'output_config.effort');
-  },
+  '`enabled` with a budget, `between_tools`, `display: "omitted"`, an effort without adaptive thinking, an effort of one message':
+    () => {
+      refuses({ thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens');
+      refuses({ thinking: { type: 'between_tools' } }, 'thinking.type');
+      refuses({ thinking: { type: 'adaptive', display: 'omitted' } }, 'thinking.display');
+      refuses({ output_config: { effort: 'low' } }, 'output_config.effort');
+      refuses({ messages: [{ ...user('x'), output_config: { effort: 'low' } }] }, 'messages.0.output_config');
+    },
   'thinking with a signature, redacted thinking': () => {
     refuses(
       { messages: [{ role: 'assistant', content: [{ type: 'thinking', thinking: 'a', signature: 's' }] }] },
@@ -228,6 +234,10 @@ const ofChat: Examples = {
       { ...call, id: 'a' },
       { id: 'b' },
     ]);
+  },
+  'a call whose arguments the end of the answer cuts off': () => {
+    const cut = [{ id: 'c', function: { name: 'f', arguments: '{"a":' } }];
+    expect(read({ content: 'x', tool_calls: cut }, { finish_reason: 'length' }).content).toEqual([text('x')]);
   },
   'what was thought': () =>
     expect(read({ content: 'x', reasoning_content: 'y' }).content[0]).toEqual({

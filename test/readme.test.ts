@@ -3,6 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { readConfig } from '../src/config/config.ts';
 import { tiers } from '../src/domain/organization/tiers.ts';
 import { adminPermissions, projectPermissions, tokenPermissions } from '../src/domain/permissions.ts';
 import { modelSchema } from '../src/upstream/models/model-schema.ts';
@@ -191,6 +192,17 @@ test('the permissions of the contract are those of the catalogue, in its order, 
 test('the permissions of src/domain/README.md are those of the catalogue', () => {
   const named = permissionRows('src/domain/README.md', /\| permissions \([\s\S]*?\n\n/).flatMap((row) => row.named);
   expect(named.toSorted()).toEqual([...projectPermissions, ...adminPermissions].toSorted());
+});
+
+test('the limits of the administration in the contract are the defaults of the configuration', () => {
+  const {
+    ADMIN_CREDENTIAL_RPM: requests,
+    ADMIN_ORGANIZATION_RPM: requestsOfAll,
+    ADMIN_CREDENTIAL_CONCURRENT: inFlight,
+    ADMIN_ORGANIZATION_CONCURRENT: inFlightOfAll,
+  } = readConfig({});
+  const said = `${requests} and ${requestsOfAll} requests a minute, ${inFlight} and ${inFlightOfAll} in flight:`;
+  expect(readGuide('src/contract/limits.md')).toContain(said);
 });
 
 test('the row of a tiers file that src/limits/README.md shows is one of the built-in table', () => {

@@ -1,7 +1,6 @@
 import type { FilterRequest } from '../codec/read-request.ts';
 import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
 import { type Filter, nameEnd, nameStart, typeEnd, typeStart } from '../store/records/record.ts';
-import { fromDotnet } from './dotnet-regex.ts';
 
 /** Compiles a filter. Throws RpcError INVALID_ARGUMENT for one that this server cannot evaluate. */
 export function compileFilter(request: FilterRequest, maxRegexChars: number): Filter {
@@ -24,13 +23,34 @@ function startsWith(record: Buffer, start: number, prefix: Buffer): boolean {
   return true;
 }
 
-/** The real server's expressions are .NET's; what cannot be said in JavaScript is refused, not guessed at. */
+/** The options that .NET takes at the beginning of an expression. */
+const OPTIONS = /^\(\?([ims]+)\)/;
+const SYNTAX = /[\w^$\\.*+?()[\]{}|/]/;
+const ANCHORS = new Map([
+  ['\\A', '(?<![\\s\\S])'],
+  ['\\z', '(?![\\s\\S])'],
+]);
+
+/**
+ * A real node's expressions are .NET's. With the flag `u` JavaScript refuses what it would read in another way.
+ * @throws SyntaxError for what JavaScript cannot say
+ */
+export function expressionOf(source: string): RegExp {
+  const [head = '', options = ''] = OPTIONS.exec(source) ?? [];
+  const text = source
+    .slice(head.length)
+    .replace(/\\[\s\S]/gu, (escape) =>
+      SYNTAX.test(escape[1]!) ? (ANCHORS.get(escape) ?? escape) : `\\u{${escape.codePointAt(1)!.toString(16)}}`,
+    );
+  return new RegExp(text, `u${options}`);
+}
+
 function compileRegex(source: string, maxChars: number): RegExp {
   if (source.length > maxChars) {
     throw new RpcError(INVALID_ARGUMENT, `A filter expression may have ${maxChars} characters.`);
   }
   try {
-    return fromDotnet(source);
+    return expressionOf(source);
   } catch {
     throw new RpcError(INVALID_ARGUMENT, `The filter expression ${source} is not one that this server supports.`);
   }

@@ -39,8 +39,8 @@ export function expressionOf(source: string): RegExp {
   const [head = '', options = ''] = OPTIONS.exec(source) ?? [];
   const text = source
     .slice(head.length)
-    .replace(/\\[\s\S]/gu, (escape) =>
-      SYNTAX.test(escape[1]!) ? (ANCHORS.get(escape) ?? escape) : `\\u{${escape.codePointAt(1)!.toString(16)}}`,
+    .replace(/\\[\s\S]/gu, (pair) =>
+      SYNTAX.test(pair[1]!) ? (ANCHORS.get(pair) ?? escape) : `\\u{${pair.codePointAt(1)!.toString(16)}}`,
     );
   return new RegExp(text, `u${options}`);
 }

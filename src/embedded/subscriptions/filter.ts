@@ -40,7 +40,7 @@ export function expressionOf(source: string): RegExp {
   const text = source
     .slice(head.length)
     .replace(/\\[\s\S]/gu, (pair) =>
-      SYNTAX.test(pair[1]!) ? (ANCHORS.get(pair) ?? escape) : `\\u{${pair.codePointAt(1)!.toString(16)}}`,
+      SYNTAX.test(pair[1]!) ? (ANCHORS.get(pair) ?? pair) : `\\u{${pair.codePointAt(1)!.toString(16)}}`,
     );
   return new RegExp(text, `u${options}`);
 }

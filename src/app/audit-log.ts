@@ -1,6 +1,7 @@
 import { auditTree, auditTreeHashes, auditTreeHead, auditTreeSteps } from '../../projections/audit-tree.ts';
 import { type Checkpointer, startCheckpoints } from '../audit/log/checkpointer.ts';
 import { ensureFirstKey, originOf, signersOf } from '../audit/log/keys.ts';
+import { coveredFrom } from '../audit/log/new-part.ts';
 import { openSinks } from '../audit/log/sinks/sinks.ts';
 import type { Clock, Millis } from '../clock.ts';
 import type { Config } from '../config/config.ts';
@@ -32,7 +33,14 @@ export const keepAuditLog = async (parts: {
   const origin = originOf(logId);
   const signers = signersOf(origin, auditKeySeeds(secrets.masterKey));
   await ensureFirstKey(store, signers, clock);
-  const sinks = openSinks({ addresses: config.AUDIT_SINKS ?? [], leaves: () => auditTreeHashes(models) });
+  const sinks = openSinks({
+    addresses: config.AUDIT_SINKS ?? [],
+    log: {
+      leaves: () => auditTreeHashes(models),
+      size: () => auditTreeHead(models)?.tree.size ?? 0,
+      covered: () => coveredFrom(store, signers, auditTreeHead(models)?.revision ?? 0),
+    },
+  });
   let brought: Promise<void> = Promise.resolve();
   const bring = (checkpoint: SignedCheckpoint, position: bigint): void => {
     if (config.AUDIT_SINKS === undefined) return;

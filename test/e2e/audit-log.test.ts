@@ -482,8 +482,7 @@ describe('an older backup that is put in the place of the log', () => {
     expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 0, findings: [] });
     await gateway.stop();
     const seen = notesIn(readFileSync(kept, 'utf8')).notes;
-    const outside = join(folder(), 'seen before');
-    writeFileSync(outside, seen.join(''));
+    const evidence = readFileSync(kept, 'utf8');
 
     // As `weir store --help` says it is done.
     await atRest(dataDir, (dir) => {
@@ -495,16 +494,23 @@ describe('an older backup that is put in the place of the log', () => {
     const asRestored = expect.stringContaining('as where an older backup is restored');
     expect(shorter).toMatchObject({ code: 1, findings: [{ class: 'rolled-back', to: last, says: asRestored }] });
 
+    // Named once more, the file stays the evidence that it is: while the log is shorter, and once it has gone on.
+    const refusals = () => gateway.log().filter(({ msg }) => msg === 'audit.sink_lost');
     gateway = await startServer({ dataDir, env });
+    const shorterIs = expect.stringMatching(`is of ${last} leaves, and this log has fewer, .* new file in AUDIT_SINKS`);
+    await eventually(async () => refusals().length > 0 || undefined);
+    expect(refusals()[0]).toMatchObject({ sink: kept, err: { message: shorterIs } });
     for (let n = 0; n < 6; n++) await createProject(gateway, `in the place of what was lost ${n}`);
     await signedIn('the last');
+    await eventually(async () => refusals().length > 1 || undefined);
+    expect(refusals().at(-1)).toMatchObject({ err: { message: expect.stringContaining('this log has others') } });
     await gateway.stop();
-    const gone = await verified({ DATA_DIR: dataDir }, '--against', outside);
+    expect(readFileSync(kept, 'utf8')).toBe(evidence);
+    const gone = await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept });
     expect(gone.covered).toBeGreaterThan(last);
     expect(gone).toMatchObject({ code: 1, findings: [{ class: 'forked', says: asRestored }] });
-    // The log itself does not tell; the sink has both of its pasts now.
+    // The log itself does not tell.
     expect(await verified({ DATA_DIR: dataDir })).toMatchObject({ code: 2, findings: [] });
-    expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 1 });
 
     // As src/app/README.md says one goes on.
     const anew = join(folder(), 'checkpoints of after');

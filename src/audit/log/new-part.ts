@@ -11,6 +11,18 @@ export const isSignedByOurs = (event: Recorded, signers: Signers): boolean => {
   return said !== undefined && said.checkpoint.signed === signed(said.checkpoint.note.text, signers(said.key));
 };
 
+/** How many leaves the newest checkpoint covers that our secrets have signed, from this revision on; 0 where there is none. */
+export const coveredFrom = async (
+  store: Pick<EventStore, 'read'>,
+  signers: Signers,
+  revision: number,
+): Promise<number> => {
+  let size = 0;
+  for await (const event of store.read(checkpointStream, { from: revision }))
+    if (isSignedByOurs(event, signers)) ({ size } = checkpointOf(event)!.checkpoint);
+  return size;
+};
+
 /**
  * Begins a part of the log that these secrets sign, where they could not go on with what there is: none of its keys is theirs, or
  * its newest checkpoint is signed by others. It is for an operator to say so, since to whoever knows the keys up to here that

@@ -27,7 +27,8 @@ Examples:
                                              into a cluster; run it again to go on after an interruption
   weir store compact                         give the room of deleted data back, on a stopped store
 
-To restore a backup: stop the server, put the copy in the place of <DATA_DIR>/eventstore, start the server.`;
+To restore a backup: stop the server, put the copy in the place of <DATA_DIR>/eventstore,
+name a new file in AUDIT_SINKS where it names one, start the server.`;
 
 const dirOption = ['--dir <folder>', 'the store (default: <DATA_DIR>/eventstore)'] as const;
 const anyStore = ['--dir <folder>', 'a store (default: EVENTSTORE_URL, or else <DATA_DIR>/eventstore)'] as const;

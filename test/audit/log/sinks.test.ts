@@ -1,11 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { OwnLog } from '../../../src/audit/log/sinks/file-sink.ts';
 import { sinkOf } from '../../../src/audit/log/sinks/sink-address.ts';
-import { openSinks, type SinkOptions } from '../../../src/audit/log/sinks/sinks.ts';
+import { openSinks } from '../../../src/audit/log/sinks/sinks.ts';
 import { askWitness } from '../../../src/audit/log/sinks/witness.ts';
 import { checkpointText, notesIn, parsedCheckpoint, type SignedCheckpoint } from '../../../src/merkle/checkpoint.ts';
 import { isSignedWith, signed, signerOf, verifierOf } from '../../../src/merkle/note.ts';
@@ -32,12 +33,14 @@ const served = async (listener: RequestListener): Promise<string> => {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-const opened = (addresses: string[], more: Partial<SinkOptions> = {}) => {
+/** All of the leaves are known here, and no more are in the store. */
+const whole: OwnLog = { leaves: () => leaves, size: () => hashes.length, covered: async () => hashes.length };
+
+const opened = (addresses: string[], log: Partial<OwnLog> = {}) => {
   const sinks = openSinks({
     addresses: addresses.map((each) => sinkOf(each)!),
-    leaves: () => leaves,
+    log: { ...whole, ...log },
     retryMs: [2, 8],
-    ...more,
   });
   ends.push(sinks.close);
   return sinks;
@@ -104,6 +107,141 @@ describe('a file', () => {
     await vi.waitFor(() => expect(signals).toHaveLength(2));
     await sinks.close();
     expect(notesIn(readFileSync(join(dir, 'checkpoints'), 'utf8')).notes).toHaveLength(2);
+  });
+});
+
+describe('a file whose last checkpoint', () => {
+  const fork = sourceOf(hashes.with(50, leafOf(Buffer.from('another'))));
+  const refusals = (): string[] => {
+    const errors: string[] = [];
+    ends.push(onSignal((name, signal) => errors.push(`${name} ${(signal as { error?: unknown }).error ?? ''}`)));
+    return errors;
+  };
+  const fileOf = (...sizes: number[]): string => {
+    const path = join(folder(), 'checkpoints');
+    writeFileSync(path, sizes.map((size) => checkpoint(size).signed).join(''));
+    return path;
+  };
+  const sizesIn = (path: string) =>
+    notesIn(readFileSync(path, 'utf8')).notes.map((note) => parsedCheckpoint(note)!.size);
+  const way = 'nothing is written to it; keep it, and start with a new file in AUDIT_SINKS';
+
+  test('covers more than the log gets nothing, until it is put elsewhere', async () => {
+    const path = fileOf(300);
+    const before = readFileSync(path, 'utf8');
+    const said = refusals();
+    const sinks = opened([path], { size: () => 200, covered: async () => 200 });
+    sinks.bring(checkpoint(200));
+    await vi.waitFor(() => expect(said).toHaveLength(1));
+    expect(said[0]).toContain('its last checkpoint is of 300 leaves, and this log has fewer, as where an older backup');
+    expect(said[0]).toContain(way);
+    expect(readFileSync(path, 'utf8')).toBe(before);
+    renameSync(path, `${path}.kept`);
+    await vi.waitFor(() => expect(said).toHaveLength(2));
+    expect(sizesIn(path)).toEqual([200]);
+    expect(readFileSync(`${path}.kept`, 'utf8')).toBe(before);
+  });
+
+  test.each([
+    ['the log has grown beyond', 400],
+    ['the log has come to', 300],
+  ])('is of another history, which %s, gets nothing', async (_, size) => {
+    const path = fileOf(300);
+    const said = refusals();
+    const sinks = opened([path], { leaves: () => fork, size: () => size, covered: async () => size });
+    sinks.bring(checkpoint(size, fork));
+    await vi.waitFor(() => expect(said).toHaveLength(1));
+    await sinks.close();
+    expect(said[0]).toContain('is of 300 leaves, and this log has others');
+    expect(sizesIn(path)).toEqual([300]);
+  });
+
+  test('is of another history only behind what both have is no reason to stop before', async () => {
+    const path = fileOf(50);
+    const sinks = opened([path], { leaves: () => fork });
+    sinks.bring(checkpoint(300, fork));
+    await sinks.close();
+    expect(sizesIn(path)).toEqual([50, 300]);
+  });
+
+  test('another gateway of this log has brought, waits for what this one does not know yet', async () => {
+    const path = fileOf(300);
+    const said = refusals();
+    let size = 200;
+    let asked = 0;
+    const covered = async () => {
+      asked += 1;
+      return 300;
+    };
+    const sinks = opened([path], { size: () => size, covered });
+    sinks.bring(checkpoint(200));
+    await vi.waitFor(() => expect(asked).toBeGreaterThan(2));
+    expect(sizesIn(path)).toEqual([300]);
+    size = 300;
+    await vi.waitFor(() => expect(sizesIn(path)).toEqual([300, 200]));
+    expect(said).toEqual([]);
+  });
+
+  test('cannot be held against the log while the store is away waits too', async () => {
+    const path = fileOf(300);
+    const said = refusals();
+    let isAway = true;
+    let asked = 0;
+    const covered = async () => {
+      asked += 1;
+      if (isAway) throw new Error('away');
+      return 200;
+    };
+    const sinks = opened([path], { size: () => 200, covered });
+    sinks.bring(checkpoint(200));
+    await vi.waitFor(() => expect(asked).toBeGreaterThan(2));
+    expect(said).toEqual([]);
+    isAway = false;
+    await vi.waitFor(() => expect(said).toHaveLength(1));
+    expect(sizesIn(path)).toEqual([300]);
+  });
+
+  test('is not the largest is held against the log by the largest', async () => {
+    const path = fileOf(300, 200);
+    const said = refusals();
+    const sinks = opened([path], { size: () => 250, covered: async () => 250 });
+    sinks.bring(checkpoint(250));
+    await vi.waitFor(() => expect(said).toHaveLength(1));
+    await sinks.close();
+    expect(sizesIn(path)).toEqual([300, 200]);
+  });
+
+  test('is this log’s while the log is replaced by an older copy gets nothing more', async () => {
+    const path = fileOf(100);
+    const said = refusals();
+    let size = 300;
+    const sinks = opened([path], { size: () => size, covered: async () => size });
+    sinks.bring(checkpoint(300));
+    await vi.waitFor(() => expect(sizesIn(path)).toEqual([100, 300]));
+    size = 200;
+    sinks.bring(checkpoint(200));
+    await vi.waitFor(() => expect(said).toHaveLength(1));
+    expect(sizesIn(path)).toEqual([100, 300]);
+  });
+
+  test('is of another log says nothing of this one', async () => {
+    const path = join(folder(), 'checkpoints');
+    const other = signerOf('weir/other', Buffer.alloc(32, 2));
+    const text = signed(checkpointText({ origin: 'weir/other', size: 900, root: rootOf(leaves, 600) }), other);
+    writeFileSync(path, text);
+    const sinks = opened([path]);
+    sinks.bring(checkpoint(300));
+    await sinks.close();
+    expect(sizesIn(path)).toEqual([900, 300]);
+  });
+
+  test('stands behind more than is read of it is found at the end', async () => {
+    const path = fileOf(...Array.from({ length: 400 }, (_, i) => i + 1));
+    const said = refusals();
+    const sinks = opened([path], { size: () => 399, covered: async () => 399 });
+    sinks.bring(checkpoint(399));
+    await vi.waitFor(() => expect(said).toHaveLength(1));
+    expect(sizesIn(path)).toHaveLength(400);
   });
 });
 

@@ -1,16 +1,14 @@
-import { open, stat } from 'node:fs/promises';
 import type { Millis } from '../../../clock.ts';
 import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
-import type { HashSource } from '../../../merkle/tree.ts';
 import { publish } from '../../../telemetry.ts';
+import { NotYetKnown, type OwnLog, toFile } from './file-sink.ts';
 import { post } from './post.ts';
 import type { SinkAddress } from './sink-address.ts';
 import { askWitness } from './witness.ts';
 
 export interface SinkOptions {
   readonly addresses: readonly SinkAddress[];
-  /** Leaves of the tree up to whatever was signed, for a witness's proof of consistency. */
-  readonly leaves: () => HashSource;
+  readonly log: OwnLog;
   /** The first pause before a sink that is away is tried again, and the longest. */
   readonly retryMs?: readonly [first: Millis, longest: Millis];
 }
@@ -26,45 +24,6 @@ export interface Sinks {
 const answerMs: Millis = 10_000;
 
 type Bring = (checkpoint: SignedCheckpoint) => Promise<void>;
-
-/** Whether a file ends within a line: a write to it broke off, since its disk was full or its machine went down. */
-const endsInLine = async (path: string): Promise<boolean> => {
-  try {
-    const about = await stat(path);
-    // To open a pipe for reading would wait for somebody to write.
-    if (!about.isFile() || about.size === 0) return false;
-    const file = await open(path, 'r');
-    try {
-      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, about.size - 1);
-      return buffer[0] !== lineFeed;
-    } finally {
-      await file.close();
-    }
-  } catch {
-    // What cannot be read may be written to all the same.
-    return false;
-  }
-};
-
-const lineFeed = 0x0a;
-
-/** Appended and synced: what is in the file stays as it is, also where it may only be added to. */
-const toFile = (path: string): Bring => {
-  /** As far as is known, what is in the file is whole. */
-  let isWhole = false;
-  return async ({ signed }) => {
-    const text = isWhole || !(await endsInLine(path)) ? signed : `\n${signed}`;
-    isWhole = false;
-    const file = await open(path, 'a', 0o644);
-    try {
-      await file.appendFile(text);
-      await file.datasync();
-      isWhole = true;
-    } finally {
-      await file.close();
-    }
-  };
-};
 
 const toWebhook =
   (url: string): Bring =>
@@ -102,8 +61,10 @@ const keeper = (name: string, bring: Bring, isEach: boolean, [first, longest]: r
         ms = first;
       } catch (error) {
         const why = String(error);
-        if (why !== lost) publish('audit.sink_lost', { sink: name, error });
-        lost = why;
+        if (!(error instanceof NotYetKnown)) {
+          if (why !== lost) publish('audit.sink_lost', { sink: name, error });
+          lost = why;
+        }
         if (isClosing) return;
         await pause(ms);
         ms = Math.min(longest, ms * 2);
@@ -131,11 +92,11 @@ const keeper = (name: string, bring: Bring, isEach: boolean, [first, longest]: r
 const mostWaiting = 10_000;
 
 /** Brings checkpoints to where the store cannot rewrite them. */
-export const openSinks = ({ addresses, leaves, retryMs = [500, 30_000] }: SinkOptions): Sinks => {
+export const openSinks = ({ addresses, log, retryMs = [500, 30_000] }: SinkOptions): Sinks => {
   const bringer = (address: SinkAddress): Bring => {
-    if (address.kind === 'file') return toFile(address.path);
+    if (address.kind === 'file') return toFile(address.path, log);
     if (address.kind === 'webhook') return toWebhook(address.url);
-    const ask = askWitness(address, leaves, answerMs);
+    const ask = askWitness(address, log.leaves, answerMs);
     return async (checkpoint) => {
       const cosigned = await ask(checkpoint);
       for (const { kind, keep } of keepers) if (kind === 'file') keep.add(cosigned);

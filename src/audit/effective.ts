@@ -46,14 +46,20 @@ export const ownersAt = async (past: Past, { state }: StateAt, at: number): Prom
 /**
  * The least of what its own state, its project, its organization and the time let it do (contract B.1 to B.4).
  * @param at the moment, in milliseconds, of which `found` is the state
+ * @param hasSecret whether the secret of a key is there, as far as is known: without it nobody can use the key
  */
-export const effectiveIn = async (past: Past, found: StateAt, at: number): Promise<Effective> => {
+export const effectiveIn = async (
+  past: Past,
+  found: StateAt,
+  at: number,
+  hasSecret: (key: StateAt) => boolean = () => true,
+): Promise<Effective> => {
   const judged = await standingIn(past, found, at);
   if (!found.id.startsWith('proj_')) return judged;
   const ids = judged.status === 'active' ? (found.state.data as Project).liveKeys.ids() : [];
   const usable = await ofEach(ids, async (id) => {
     const key = await past.at(id, at);
-    return key !== undefined && (await standingIn(past, key, at)).status === 'active';
+    return key !== undefined && hasSecret(key) && (await standingIn(past, key, at)).status === 'active';
   });
   return { ...judged, usable_keys: usable.filter(Boolean).length };
 };

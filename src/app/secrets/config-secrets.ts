@@ -20,3 +20,9 @@ export const secretsOf = async (config: Config, hasEvents: () => Promise<boolean
   }
   return atPathOf('SECRETS_DIR', SECRETS_DIR, () => loadSecrets(SECRETS_DIR));
 };
+
+/** The same where there are any, and none are made. */
+export const secretsAtHand = async (config: Config): Promise<Secrets | undefined> => {
+  const isHere = config.PEPPER !== undefined || hasSecrets(config.SECRETS_DIR);
+  return isHere ? secretsOf(config, async () => true) : undefined;
+};

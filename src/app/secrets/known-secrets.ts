@@ -2,12 +2,13 @@ import { originOf, signersOf } from '../../audit/log/keys.ts';
 import { beginNewPart } from '../../audit/log/new-part.ts';
 import type { Clock } from '../../clock.ts';
 import { BadConfig } from '../../config/config.ts';
+import { whose } from '../../domain/streams.ts';
 import { logEvent } from '../../kernel/store/log-event.ts';
 import { hasLogId, knownLogId } from '../../kernel/store/log-id.ts';
-import { type Actor, type EventStore, WrongRevision } from '../../kernel/store/store.ts';
+import { type Actor, type EventStore, type Recorded, WrongRevision } from '../../kernel/store/store.ts';
 import type { Verifier } from '../../merkle/note.ts';
 import { auditKeySeeds } from '../../secrets/audit-key.ts';
-import type { Secrets } from '../../secrets/master-secrets.ts';
+import { pepperIdOf, type Secrets } from '../../secrets/master-secrets.ts';
 import { publish } from '../../telemetry.ts';
 
 const stream = 'log-secrets';
@@ -17,7 +18,12 @@ const type = 'log.secrets_known';
 interface Known {
   readonly pepper: string;
   readonly masterKey: string;
+  /** Ids of the peppers that were accepted then; undefined where an earlier release has written it. */
+  readonly peppers: readonly string[] | undefined;
 }
+
+const peppersOf = ({ data }: Recorded): readonly string[] | undefined =>
+  Array.isArray(data.peppers) ? data.peppers.map(String) : undefined;
 
 const read = async (store: EventStore): Promise<{ known: Known | undefined; revision: number | 'no_stream' }> => {
   let known: Known | undefined;
@@ -25,9 +31,22 @@ const read = async (store: EventStore): Promise<{ known: Known | undefined; revi
   for await (const event of store.read(stream)) {
     revision = event.revision;
     if (event.type !== type) continue;
-    known = { pepper: String(event.data.pepper), masterKey: String(event.data.master_key) };
+    const { pepper, master_key } = event.data;
+    known = { pepper: String(pepper), masterKey: String(master_key), peppers: peppersOf(event) };
   }
   return { known, revision };
+};
+
+/** Which peppers were accepted from when on, as far as it is recorded; oldest first. */
+export const secretsRecords = async (
+  store: Pick<EventStore, 'read'>,
+): Promise<{ readonly event: Recorded; readonly peppers: readonly string[] }[]> => {
+  const records: { event: Recorded; peppers: readonly string[] }[] = [];
+  for await (const event of store.read(stream)) {
+    const peppers = event.type === type && whose(event) === 'ours' ? peppersOf(event) : undefined;
+    if (peppers) records.push({ event, peppers });
+  }
+  return records;
 };
 
 /** Whether anything was ever made with secrets here: then new ones would be the wrong ones. */
@@ -37,13 +56,20 @@ export const needsItsSecrets = async (store: EventStore): Promise<boolean> =>
 /**
  * Holds the secrets against the fingerprints in the log, and writes theirs where the log knows none, or where the pepper
  * is new and the one that it knows is the previous one (contract K.3).
+ * @param actor who has changed them; that is recorded, also where the previous pepper alone was dropped
  * @throws BadConfig where they are others: no key that was made with those works here, and the other way round
  */
-export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets): Promise<void> =>
-  record(store, clock, secrets, (known) => {
-    const wrong = faults(known, secrets);
-    if (wrong.length > 0) throw new BadConfig(wrong);
-  });
+export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets, actor?: Actor): Promise<void> =>
+  record(
+    store,
+    clock,
+    secrets,
+    (known) => {
+      const wrong = faults(known, secrets);
+      if (wrong.length > 0) throw new BadConfig(wrong);
+    },
+    actor,
+  );
 
 /**
  * From now on these secrets are the right ones, whatever the log knows; a log that knows none is left alone. Where a gateway with
@@ -65,19 +91,23 @@ export const acceptSecrets = async (
 const record = async (
   store: EventStore,
   clock: Clock,
-  { fingerprints: { peppers, masterKey } }: Secrets,
+  { peppers: accepted, fingerprints: { peppers, masterKey } }: Secrets,
   judge: (known: Known) => void,
   actor?: Actor,
 ): Promise<void> => {
   const pepper = peppers[0]!;
+  const ids = accepted.map(pepperIdOf);
   for (;;) {
     const { known, revision } = await read(store);
     if (known) judge(known);
-    if (known?.pepper === pepper && known.masterKey === masterKey) return;
+    const isKnown = known?.pepper === pepper && known.masterKey === masterKey;
+    // Gateways may be given another list each, while one pepper takes over from the other.
+    if (isKnown && (actor === undefined || known.peppers?.join() === ids.join())) return;
     const isOlder = !known && (await hasLogId(store));
     // The same of two gateways that begin at once with the same secrets.
     const command = `${pepper} ${masterKey} after ${revision}`;
-    const event = logEvent(command, stream, type, { pepper, master_key: masterKey }, clock, actor);
+    const data = { pepper, master_key: masterKey, peppers: ids };
+    const event = logEvent(command, stream, type, data, clock, actor);
     try {
       await store.append(stream, [event], revision);
       if (isOlder) publish('secrets.accepted', { pepper, masterKey });

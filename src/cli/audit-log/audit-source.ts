@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { type EventLog, existingEventLog } from '../../app/log/event-log.ts';
-import { secretsOf } from '../../app/secrets/config-secrets.ts';
+import { secretsAtHand } from '../../app/secrets/config-secrets.ts';
 import type { KeyBelief, Keys } from '../../audit/log/key-belief.ts';
 import { beliefOf, isOwn, keysIn, originOf, type Signers, signersOf } from '../../audit/log/keys.ts';
 import { keyStream } from '../../audit/log/leaf.ts';
@@ -11,7 +11,6 @@ import { notesInPieces, parsedCheckpoint, type SignedCheckpoint } from '../../me
 import { type Verifier, verifierOf } from '../../merkle/note.ts';
 import { Failure } from '../../process/failure.ts';
 import { auditKeySeeds } from '../../secrets/audit-key.ts';
-import { hasSecrets } from '../../secrets/master-secrets.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 
@@ -48,9 +47,9 @@ export async function* allEvents(terminal: Terminal, store: EventStore, what: st
 /** The log's own keys, where the secrets that they are made of are at hand. */
 export const ownSigners = async (config: Config, store: EventStore): Promise<Signers | undefined> => {
   const logId = await knownLogId(store);
-  const isHere = config.PEPPER !== undefined || hasSecrets(config.SECRETS_DIR);
-  if (!isHere || logId === undefined) return undefined;
-  return signersOf(originOf(logId), auditKeySeeds((await secretsOf(config, async () => true)).masterKey));
+  const secrets = await secretsAtHand(config);
+  if (!secrets || logId === undefined) return undefined;
+  return signersOf(originOf(logId), auditKeySeeds(secrets.masterKey));
 };
 
 /** Without the secrets the log's first key is taken at its word. */

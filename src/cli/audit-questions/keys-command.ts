@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { renderActor } from '../../admin/audit/audit-logs.ts';
 import { historyId, renderEffective } from '../../admin/audit/history-object.ts';
+import type { LostSecret } from '../../app/secrets/lost-secrets.ts';
 import { nameOf, ownersAt } from '../../audit/effective.ts';
 import { checkId } from '../../audit/history.ts';
 import { type KeyAt, keysAt } from '../../audit/keys-at.ts';
@@ -11,6 +12,7 @@ import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { noteWhatIsAhead, parseTime } from './moment.ts';
 import { reading } from './reading.ts';
+import { effectiveOf, inWords, lossesAt, sinceOf } from './secret-words.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, ahead, called, reasonOf, type When, whenIn } from './words.ts';
 
@@ -24,20 +26,25 @@ export const keysCommand = (terminal: Terminal): Command =>
       reading(terminal, async (store, _, onCorrupt) => {
         checkId(id);
         if (!id.startsWith('proj_')) throw new UsageError(`${printable(id)} is not the id of a project: proj_….`);
-        const at = options.at ?? systemClock.wall();
+        const now = systemClock.wall();
+        const at = options.at ?? now;
         const when = whenIn(options);
         noteWhatIsAhead(terminal, at, when);
         const past = pastOf(store, { onCorrupt });
         const project = await standingOf(past, id, { time: at });
-        const keys = await keysAt(past, project, at);
+        const lossOf = await lossesAt(terminal, store, at, now);
+        const keys = (await keysAt(past, project, at)).map((key): Judged => {
+          const lost = key.key && key.acts !== 'no' ? lossOf(key.key) : undefined;
+          return lost ? { ...key, acts: lost.isCertain ? 'no' : 'unknown', lost } : key;
+        });
         const json = jsonOf(terminal, options);
         if (json) {
           for (const key of keys) json.add(asJson(key));
           return json.end();
         }
         const width = widthOf(terminal, options);
-        const count = (acts: KeyAt['acts']): number => keys.filter((key) => key.acts === acts).length;
-        const reading = count('reading');
+        const count = (acts: Judged['acts']): number => keys.filter((key) => key.acts === acts).length;
+        const [reading, unknown] = [count('reading'), count('unknown')];
         const head = sheet(
           `Keys of ${called(id, nameOf(project))}`,
           [
@@ -48,7 +55,7 @@ export const keysCommand = (terminal: Terminal): Command =>
             ),
             [
               'keys',
-              `${keys.length}: ${count('yes')} could act, ${reading > 0 ? `${reading} could only read, ` : ''}${count('no')} could not`,
+              `${keys.length}: ${count('yes')} could act, ${reading > 0 ? `${reading} could only read, ` : ''}${count('no')} could not${unknown > 0 ? `, of ${unknown} it is unknown` : ''}`,
             ],
           ],
           width,
@@ -59,9 +66,21 @@ export const keysCommand = (terminal: Terminal): Command =>
       }),
     );
 
-const words = { yes: 'yes', reading: 'only to read', no: 'no' } as const;
+/** As the log has it, but for a key whose secret was lost: it could not act, or that is unknown. */
+type Judged = Omit<KeyAt, 'acts'> & { readonly acts: KeyAt['acts'] | 'unknown'; readonly lost?: LostSecret };
 
-const asJson = ({ id, key, effective, acts, cause }: KeyAt): object => {
+const words = { yes: 'yes', reading: 'only to read', no: 'no', unknown: 'unknown' } as const;
+
+/** The event that decided: of whatever the key belongs to, or of the secrets. */
+const causeOf = ({ cause, lost }: Judged) => {
+  if (!lost) return cause;
+  const { event } = lost;
+  return event && { id: event.stream, revision: event.revision, at: event.metadata.at, event };
+};
+
+const asJson = (judged: Judged): object => {
+  const { id, key, effective, acts, lost } = judged;
+  const cause = causeOf(judged);
   const { name = null, permissions = null, createdAt, expiresAt } = (key?.state.data ?? {}) as Partial<ProjectKey>;
   const why = cause && {
     id: historyId(cause),
@@ -74,7 +93,7 @@ const asJson = ({ id, key, effective, acts, cause }: KeyAt): object => {
     id,
     name,
     status: key?.state.status ?? 'absent',
-    effective: renderEffective(effective),
+    effective: lost ? effectiveOf(lost) : renderEffective(effective),
     acts,
     cause: why,
     permissions,
@@ -83,21 +102,18 @@ const asJson = ({ id, key, effective, acts, cause }: KeyAt): object => {
   };
 };
 
-const page = async (
-  past: Past,
-  { id, key, effective, acts, cause }: KeyAt,
-  at: number,
-  width: number,
-  when: When,
-): Promise<string> => {
+const page = async (past: Past, judged: Judged, at: number, width: number, when: When): Promise<string> => {
+  const { id, key, effective, acts, lost } = judged;
+  const cause = causeOf(judged);
   if (!key) return sheet(id, [['could act', 'no: admitted by the project and never made']], width);
   const { name, permissions, createdAt, expiresAt } = key.state.data as ProjectKey;
-  const why = acts === 'yes' ? '' : `: ${effective.status}, by ${effective.because}`;
+  const why = acts === 'yes' ? '' : `: ${lost ? inWords(lost) : `${effective.status}, by ${effective.because}`}`;
   const fields: Field[] = [['could act', `${words[acts]}${why}`]];
   if (acts !== 'yes' && cause) {
     const { actor, request_id } = cause.event.metadata;
     const reason = reasonOf(actor, cause.event.data);
-    fields.push(['since', `${when(cause.at)}: ${cause.event.type}${reason === null ? '' : ` (${printable(reason)})`}`]);
+    const since = `${when(cause.at)}: ${cause.event.type}${reason === null ? '' : ` (${printable(reason)})`}`;
+    fields.push(['since', (lost && sinceOf(lost, when)) ?? since]);
     fields.push(['by', await actorAt(past, actor, cause.at)]);
     if (request_id !== undefined) fields.push(['request', request_id]);
   }

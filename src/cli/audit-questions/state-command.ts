@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { renderState } from '../../admin/audit/history-object.ts';
-import { effectiveIn, ownersAt } from '../../audit/effective.ts';
+import type { LostSecret } from '../../app/secrets/lost-secrets.ts';
+import { type Effective, effectiveIn, ownersAt } from '../../audit/effective.ts';
 import { checkId, type Moment } from '../../audit/history.ts';
 import { pastOf, standingOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
@@ -8,8 +9,9 @@ import { jsonOf, listing, type Output } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 import { noteWhatIsAhead, parseMoment } from './moment.ts';
 import { reading } from './reading.ts';
+import { effectiveOf, inWords, lossesAt, sinceOf } from './secret-words.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
-import { actorAt, called, fieldsOf, whenIn } from './words.ts';
+import { actorAt, called, fieldsOf, type When, whenIn } from './words.ts';
 
 /** `weir audit state`: what one id was at a moment, as its own stream has it and as it could act. */
 export const stateCommand = (terminal: Terminal): Command =>
@@ -22,22 +24,25 @@ export const stateCommand = (terminal: Terminal): Command =>
         checkId(id);
         const past = pastOf(store, { onCorrupt });
         const found = await standingOf(past, id, options.at);
-        const at = momentOf(options.at, found.at);
+        const now = systemClock.wall();
+        const at = momentOf(options.at, found.at, now);
         const when = whenIn(options);
         noteWhatIsAhead(terminal, at, when);
-        const effective = await effectiveIn(past, found, at);
+        const lossOf = await lossesAt(terminal, store, at, now);
+        const effective = await effectiveIn(past, found, at, (key) => lossOf(key) === undefined);
+        const lost = canAct(effective) ? lossOf(found) : undefined;
         const owners = await ownersAt(past, found, at);
         const { state, revision, event } = found;
         const json = jsonOf(terminal, options);
         if (json) {
-          json.add(renderState(found, effective, owners, at));
+          json.add({ ...renderState(found, effective, owners, at), ...(lost && { effective: effectiveOf(lost) }) });
           return json.end();
         }
         const by = await actorAt(past, event.metadata.actor, found.at);
         const fields: Field[] = [
           ['as of', when(at)],
           ['status', state.status],
-          ['effective', `${effective.status}, by ${effective.because}`],
+          ['effective', lost ? effectiveIs(lost, when) : `${effective.status}, by ${effective.because}`],
           ...(effective.usable_keys === undefined ? [] : [['usable keys', String(effective.usable_keys)] as const]),
           ...owners.map((owner): Field => ['belongs to', `${called(owner.id, owner.name)}, ${owner.status}`]),
           ['last change', `${when(found.at)}, event ${revision}: ${event.type}, by ${by}`],
@@ -47,8 +52,15 @@ export const stateCommand = (terminal: Terminal): Command =>
       }),
     );
 
+const canAct = ({ status }: Effective): boolean => status === 'active' || status === 'suspended';
+
+const effectiveIs = (lost: LostSecret, when: When): string => {
+  const since = sinceOf(lost, when);
+  return `${effectiveOf(lost).status}: ${inWords(lost)}${since === null ? '' : `, since ${since}`}`;
+};
+
 /** A revision stands for the time of its event. */
-const momentOf = (moment: Moment | undefined, ofEvent: number): number => {
-  if (moment === undefined) return systemClock.wall();
+const momentOf = (moment: Moment | undefined, ofEvent: number, now: number): number => {
+  if (moment === undefined) return now;
   return 'time' in moment ? moment.time : ofEvent;
 };

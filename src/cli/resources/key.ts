@@ -10,6 +10,7 @@ import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.t
 import { newId, newToken } from '../../ids.ts';
 import { WrongRevision } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
+import { pepperIdOf, type Secrets } from '../../secrets/master-secrets.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
@@ -31,14 +32,22 @@ Examples:
   weir key reactivate key_01jd…
   weir key revoke key_01jd… --yes         for good`;
 
+const ended: ReadonlySet<string> = new Set(['revoked', 'expired']);
+
+/** As callers see it; `lost` where no gateway with these secrets accepts it, whatever the log admits. */
+const statusHere = ({ peppers }: Secrets, key: ProjectKeyRow, project: ProjectRow): string => {
+  const status = statusOf(key, project, clock.wall());
+  return ended.has(status) || peppers.some((pepper) => pepperIdOf(pepper) === key.data.pepperId) ? status : 'lost';
+};
+
 const shown =
-  ({ rows }: Operator) =>
+  ({ rows, secrets }: Operator) =>
   (key: ProjectKeyRow, project: ProjectRow): Shown => {
     const used = lastUseOf(rows, key.id);
     return {
       id: key.id,
       name: key.data.name,
-      status: statusOf(key, project, clock.wall()),
+      status: statusHere(secrets, key, project),
       expires_at: key.data.expiresAt,
       project_id: project.id,
       last_used_at: used === null ? null : used * 1000,
@@ -61,9 +70,11 @@ const kinds: Kinds = {
   value: 'id',
 };
 
+const shownStatuses: readonly string[] = [...statuses, 'lost'];
+
 const statusNamed = (text: string): string => {
-  if ((statuses as readonly string[]).includes(text)) return text;
-  throw new InvalidArgumentError(`Give one of ${statuses.join(', ')}.`);
+  if (shownStatuses.includes(text)) return text;
+  throw new InvalidArgumentError(`Give one of ${shownStatuses.join(', ')}.`);
 };
 
 const permissionsOf = (text: string): readonly string[] => {
@@ -73,8 +84,6 @@ const permissionsOf = (text: string): readonly string[] => {
     throw new InvalidArgumentError(`Give some of ${projectPermissions.join(', ')}.`);
   return inCatalogueOrder(projectPermissions, wanted);
 };
-
-const ended: ReadonlySet<string> = new Set(['revoked', 'expired']);
 
 /** `weir key`: the keys of projects, under the law that the API has (contract B.3). */
 export const keyCommand = (terminal: Terminal): Command => {
@@ -86,7 +95,11 @@ export const keyCommand = (terminal: Terminal): Command => {
     .description('List project keys, without their values')
     .argument('[project]', 'proj_…; default: every project')
     .option('--all', 'the revoked and expired ones too')
-    .option('--status <status>', `only those that are ${statuses.join(', ')}`, statusNamed)
+    .option(
+      '--status <status>',
+      `only those that are ${shownStatuses.join(', ')}; lost: its pepper is gone`,
+      statusNamed,
+    )
     .action((projectId: string | undefined, options: Output & { all?: true; status?: string }) =>
       asOperator(terminal, async (operator) => {
         const rowOf = shown(operator);
@@ -98,7 +111,7 @@ export const keyCommand = (terminal: Terminal): Command => {
           const { projectId: of } = row.data;
           const project = projects.get(of) ?? findProject(operator, of);
           projects.set(of, project);
-          const status = statusOf(row, project, clock.wall());
+          const status = statusHere(operator.secrets, row, project);
           const isWanted = options.status === undefined ? options.all || !ended.has(status) : status === options.status;
           if (isWanted) found.push(rowOf(row, project));
         }

@@ -74,13 +74,16 @@ const newPart = (key: Verifier | undefined): string =>
     : `A part of the audit log begins that this key signs. Hand it to whoever verifies the log, by another way than the log:\n${key.text}\n`;
 
 const nextKey = 'Next: weir admin-key bootstrap ORG --yes makes a key that works; weir org list has the ids.\n';
-const restart = 'Start every gateway anew now: until then they do not accept keys that this command line makes.\n';
+const afterRotation =
+  'Start every gateway anew now: until then they do not accept keys that this command line makes.\n';
+const afterDrop =
+  'Start every gateway anew now: until then those that run go on accepting the keys that were made under it.\n';
 
 const examples = `
 Examples:
   weir secrets show
   weir secrets rotate-pepper           then start every gateway anew, and back the secrets up
-  weir secrets drop-pepper             once weir secrets show says that no key hangs on it
+  weir secrets drop-pepper             once weir secrets show says that no key hangs on it; then start every gateway anew
   weir secrets accept                  where those of the environment are lost, and others are in place
   weir secrets create                  then weir admin-key bootstrap makes a first new key`;
 
@@ -88,13 +91,18 @@ Examples:
 export const secretsCommand = (terminal: Terminal): Command => {
   const secrets = new Command('secrets').description('Look at the peppers, replace one, end the previous one');
   withExamples(secrets, examples);
-  const changed = async (change: (dir: string) => Secrets, options: Output): Promise<void> => {
+  const changed = async (
+    change: (dir: string) => Secrets,
+    next: string,
+    options: Output,
+    called: Command,
+  ): Promise<void> => {
     const dir = folderOf(readConfig(terminal.env));
     const work = async ({ rows, store }: Operator): Promise<void> => {
       const now = await atPathOf('SECRETS_DIR', dir, () => change(dir));
-      await proveSecrets(store, systemClock, now);
+      await proveSecrets(store, systemClock, now, operatorContext(terminal, called).actor);
       show(terminal, table(now, livePerPepper(rows)), options);
-      terminal.err(restart);
+      terminal.err(next);
     };
     await asOperator(terminal, work, { makesKeys: true });
   };
@@ -107,25 +115,25 @@ export const secretsCommand = (terminal: Terminal): Command => {
       ),
     );
 
-  listing(secrets.command('rotate-pepper'))
+  listing(recording(secrets.command('rotate-pepper')))
     .description('Make a new pepper for every key from now on; the old one stays accepted')
-    .action((options: Output) => changed(rotatePepper, options));
+    .action((options: Output, called: Command) => changed(rotatePepper, afterRotation, options, called));
 
-  listing(secrets.command('drop-pepper'))
+  listing(recording(secrets.command('drop-pepper')))
     .description('End the previous pepper, and with it every key that was made under it')
     .option('--yes', 'do not ask')
-    .action(async (options: Output & { yes?: true }) => {
+    .action(async (options: Output & { yes?: true }, called: Command) => {
       await asOperator(terminal, async ({ rows, secrets: known }) => {
         const previous = known.peppers[1];
         if (previous === undefined) throw new Failure('There is no previous pepper.');
         const keys = livePerPepper(rows).get(pepperIdOf(previous)) ?? 0;
         await confirm(
           terminal,
-          `${keys} live keys and clients were made under it and will never work again.`,
+          `${keys} live keys and clients were made under it. No gateway that starts from now on accepts them, ever again; those that run do until they are started anew.`,
           options.yes,
         );
       });
-      await changed(dropPreviousPepper, options);
+      await changed(dropPreviousPepper, afterDrop, options, called);
     });
 
   recording(secrets.command('create'))

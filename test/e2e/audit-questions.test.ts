@@ -335,7 +335,7 @@ test('bad ids and times are told with their place', async () => {
     [['diff', laptop, '--from', '2026-02-03', '--to', '2026-02-02'], 64, /^--to must not be before --from\.$/],
     [['diff', 'org_none', '--from', '2026-02-03'], 1, /^There is no org_none in this store\.$/],
     [['diff', 'nonsense', '--from', '2026-02-03'], 64, /^nonsense is not the id/],
-    [['who', 'jo'], 64, /^jo is no credential: give akey_…/],
+
     [['who', 'akey_none'], 1, /^There is no akey_none in this store\.$/],
     [['who', 'oat_none'], 1, /tokens are kept for two hours/],
     [['log', 'proj_x'], 64, /^proj_x is not the id of an organization/],

@@ -3,15 +3,17 @@ import { type AuditEntry, auditEntry } from '../../admin/audit/audit-logs.ts';
 import { nameOf } from '../../audit/effective.ts';
 import type { Past } from '../../audit/past.ts';
 import { printable } from '../terminal.ts';
+import { type EntryRow, isOfLog } from './log-entries.ts';
 import { type Field, sheet } from './sheet.ts';
 import { actorAt, calledAt, labelOf, reasonOf, type When } from './words.ts';
 
 /** An entry of the audit log as the API shows it, but that its project is named as it was then. */
-export const entryThen = async (past: Past, row: AuditRow): Promise<AuditEntry> => {
+export const entryThen = async (past: Past, row: EntryRow): Promise<AuditEntry> => {
+  if (isOfLog(row)) return auditEntry(row as AuditRow, undefined);
   // Nothing of it is shown: whether the law admits what the entry tells is found out by replaying it.
   await past.life(row.resourceId);
   const project = row.projectId === null ? undefined : await past.at(row.projectId, row.at);
-  return auditEntry(row, project && { id: project.id, name: nameOf(project) ?? '' });
+  return auditEntry(row as AuditRow, project && { id: project.id, name: nameOf(project) ?? '' });
 };
 
 /** Money is in dollars here, as the audit log has it. */
@@ -27,14 +29,14 @@ const said = (name: string, value: unknown, when: When): string => {
 const isRepeated = (name: string): boolean => name === 'title';
 
 /** An entry of the audit log for people. */
-export const entryPage = async (past: Past, row: AuditRow, width: number, when: When): Promise<string> => {
+export const entryPage = async (past: Past, row: EntryRow, width: number, when: When): Promise<string> => {
   const of = (fields: AuditRow['data'], word: string): Field[] =>
     Object.entries(fields ?? {})
       .filter(([name]) => !isRepeated(name))
       .map(([name, value]): Field => [`${word}${labelOf(name)}`, said(name, value, when)]);
   const reason = reasonOf(row.actor, {});
   const fields: Field[] = [
-    ['what', await calledAt(past, row.resourceId, row.at)],
+    ['what', isOfLog(row) ? 'the log itself' : await calledAt(past, row.resourceId, row.at)],
     ...(row.projectId === null || row.projectId === row.resourceId
       ? []
       : [['in', await calledAt(past, row.projectId, row.at)] as const]),

@@ -1,18 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import type { AuditRow } from '../../../projections/audit-log.ts';
-import { auditTypes } from '../../audit/entry.ts';
 import { type Past, pastOf } from '../../audit/past.ts';
 import { readConfig } from '../../config/config.ts';
+import { timeOfId } from '../../ids.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import { Failure } from '../../process/failure.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
-import { type Terminal, UsageError, untilStopped } from '../terminal.ts';
+import { printable, type Terminal, UsageError, untilStopped } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
-import { countsOf, entriesIn, entriesOf, organizationsOf, type PageQuery } from './log-query.ts';
+import { checkForms, type Who, whoIs } from './forms.ts';
+import { type EntryRow, logEntries } from './log-entries.ts';
+import { countsOf, entriesIn, entriesOf, inOrder, ofLog, organizationsOf, type PageQuery } from './log-query.ts';
 import { checkSpan, parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { widthOf } from './sheet.ts';
+import { entryType } from './type-names.ts';
 import { whenIn } from './words.ts';
 
 interface Options extends PageQuery, Output {
@@ -26,14 +28,16 @@ const lookEveryMs = 200;
 
 const several = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
-const aType = (text: string, before?: readonly string[]): readonly string[] => {
-  if (auditTypes.some((type) => type === text)) return several(text, before);
-  throw new InvalidArgumentError(`Give one of ${auditTypes.join(', ')}.`);
-};
+const aType = (text: string, before?: readonly string[]): readonly string[] => several(entryType(text), before);
 
-/** An operator also as `weir audit who` names one. */
-const anActor = (text: string, before?: readonly string[]): readonly string[] =>
-  several(text.replace(/^operator:/, ''), before);
+const anActor = (text: string, before: readonly Who[] = []): readonly Who[] => {
+  const who = whoIs(text);
+  if (who.id?.startsWith('oat_'))
+    throw new InvalidArgumentError('A token acts under its client: give oac_…, or ask weir audit who oat_….');
+  if (who.id !== null && timeOfId(who.id) === null)
+    throw new InvalidArgumentError('Give akey_…, key_…, oac_…, an OS user, what --actor said, or operator:NAME.');
+  return [...before, who];
+};
 
 const anOrder = (text: string): 'asc' | 'desc' => {
   if (text === 'asc' || text === 'desc') return text;
@@ -50,9 +54,13 @@ export const logCommand = (terminal: Terminal): Command =>
   listing(new Command('log'))
     .description('The audit log: who did what, newest first; of one organization, or of all')
     .argument('[organization]', 'org_…; default: every organization')
-    .option('--type <type>', 'such as api_key.created; may be repeated, as all that follow here', aType)
+    .option(
+      '--type <type>',
+      'such as api_key.created or project_key.created, which are the same; may be repeated, as all that follow here',
+      aType,
+    )
     .option('--project <id>', 'proj_…', several)
-    .option('--actor <id>', 'akey_…, key_…, oac_…, or an OS user', anActor)
+    .option('--actor <who>', 'akey_…, key_…, oac_…, an OS user, what --actor said, or operator:NAME', anActor)
     .option('--resource <id>', 'what it happened to', several)
     .option('--request <id>', 'req_…', several)
     .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
@@ -64,6 +72,7 @@ export const logCommand = (terminal: Terminal): Command =>
     .option('--follow', 'then each new entry as it comes, until Ctrl-C')
     .action((organization: string | undefined, options: Options) => {
       checkSpan(options.from, options.to);
+      checkForms(options);
       if (organization === undefined && (options.after ?? options.before) !== undefined)
         throw new UsageError('--after and --before need an organization: weir audit log org_….');
       if (options.follow && (options.order === 'asc' || options.to !== undefined))
@@ -72,18 +81,26 @@ export const logCommand = (terminal: Terminal): Command =>
         if (options.follow && !isServed && readConfig(terminal.env).EVENTSTORE_URL === undefined)
           throw new Failure('No server runs on these files, so nothing can follow.');
         const counts = countsOf(rows, organizationsOf(rows, organization));
-        const found = await entriesOf(rows, counts, options);
+        const ownEntries = async (): Promise<readonly EntryRow[]> =>
+          organization === undefined ? ofLog(await logEntries(store), options) : [];
+        const ofTheLog = await ownEntries();
+        const entries = await entriesOf(rows, counts, options);
+        // Of one organization they have their own order.
+        const found = organization === undefined ? inOrder([...entries, ...ofTheLog], options) : entries;
         const ask = (): Past => pastOf(store, { onCorrupt });
         const past = ask();
         const print = printer(terminal, options);
         for (const row of options.follow ? found.reverse() : found) await print.entry(past, row);
-        if (options.follow) await follow(terminal, ask, rows, organization, options, counts, print);
+        if (options.follow) {
+          const seen = { counts, ofTheLog: ofTheLog.length };
+          await follow(terminal, ask, rows, organization, options, seen, ownEntries, print);
+        }
         print.end();
       });
     });
 
 interface Printer {
-  entry(past: Past, row: AuditRow): Promise<void>;
+  entry(past: Past, row: EntryRow): Promise<void>;
   end(): void;
 }
 
@@ -105,7 +122,9 @@ const printer = (terminal: Terminal, options: Options): Printer => {
       count += 1;
     },
     end() {
-      if (count === 0) terminal.err('Nothing to show.\n');
+      if (count > 0) return;
+      const names = options.actor?.map(({ name }) => printable(name)).join(' or ');
+      terminal.err(names === undefined ? 'Nothing to show.\n' : `Nothing to show: no such entry is by ${names}.\n`);
     },
   };
 };
@@ -117,12 +136,14 @@ const follow = async (
   rows: RowReader,
   organization: string | undefined,
   options: Options,
-  counts: ReadonlyMap<string, number>,
+  before: { readonly counts: ReadonlyMap<string, number>; readonly ofTheLog: number },
+  ownEntries: () => Promise<readonly EntryRow[]>,
   print: Printer,
 ): Promise<void> => {
   const ended = new AbortController();
   void untilStopped(terminal).then(() => ended.abort());
-  const seen = new Map(counts);
+  const seen = new Map(before.counts);
+  let { ofTheLog } = before;
   while (!ended.signal.aborted) {
     await wait(lookEveryMs, undefined, { signal: ended.signal }).catch(() => {});
     // What was replayed a moment ago may have gone on.
@@ -134,5 +155,8 @@ const follow = async (
       const span = { from, to: count - 1, order: 'asc' } as const;
       for (const row of await entriesIn(rows, id, span, options, count - from)) await print.entry(past, row);
     }
+    const own = await ownEntries();
+    for (const row of own.slice(ofTheLog)) await print.entry(past, row);
+    ofTheLog = own.length;
   }
 };

@@ -5,12 +5,14 @@ import type { RowReader } from '../../kernel/rows/rows.ts';
 import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { printable, UsageError } from '../terminal.ts';
+import type { Who } from './forms.ts';
+import type { EntryRow } from './log-entries.ts';
 
 /** Which entries are meant; within one list any will do, and all that are given must hold. */
 export interface Query {
   readonly type?: readonly string[];
   readonly project?: readonly string[];
-  readonly actor?: readonly string[];
+  readonly actor?: readonly Who[];
   readonly resource?: readonly string[];
   readonly request?: readonly string[];
   /** Milliseconds; the end is exclusive. */
@@ -36,11 +38,12 @@ export const organizationsOf = (rows: RowReader, organization: string | undefine
   return [organization];
 };
 
-/** By whole seconds here, which hold the time; `isWithin` is exact. */
+/** By whole seconds here, which hold the time; `isMeant` is exact. */
 const filterOf = ({ type, project, actor, resource, request, from, to }: Query): AuditFilter => ({
   event_types: type,
   project_ids: project,
-  actor_ids: actor,
+  // A name is not looked for by the id of the actor alone.
+  actor_ids: actor?.every(({ id }) => id !== null) ? actor.map(({ name }) => name) : undefined,
   resource_ids: resource,
   request_ids: request,
   ...((from ?? to) !== undefined && {
@@ -51,13 +54,25 @@ const filterOf = ({ type, project, actor, resource, request, from, to }: Query):
   }),
 });
 
-const isWithin =
-  ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }: Query) =>
-  ({ at }: AuditRow): boolean =>
-    at >= from && at < to;
+const isMeant =
+  ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, actor }: Query) =>
+  (row: EntryRow): boolean =>
+    row.at >= from && row.at < to && (actor === undefined || actor.some((who) => who.isMeant(row.actor)));
+
+/** Those of what operators did to the log itself: it is of no organization, and nothing in one happened by it. */
+export const ofLog = (entries: readonly EntryRow[], query: Query): readonly EntryRow[] => {
+  if ((query.project ?? query.resource ?? query.request) !== undefined) return [];
+  return entries.filter((row) => isMeant(query)(row) && (query.type?.includes(row.type) ?? true));
+};
+
+/** In the order that is asked for, `limit` at most. */
+export const inOrder = (rows: readonly EntryRow[], { order, limit }: PageQuery): EntryRow[] => {
+  const sign = order === 'asc' ? 1 : -1;
+  return rows.toSorted((a, b) => sign * (a.at - b.at || (a.id < b.id ? -1 : 1))).slice(0, limit);
+};
 
 /**
- * The entries that the filters let through, `limit` at most.
+ * The entries that the filters let through, `limit` at most of each organization.
  * @param counts how many entries there are, by organization
  */
 export const entriesOf = async (
@@ -83,10 +98,7 @@ export const entriesOf = async (
     };
     found.push(...(await entriesIn(rows, id, span, options, options.limit)));
   }
-  const sign = options.order === 'asc' ? 1 : -1;
-  return counts.size === 1
-    ? found
-    : found.sort((a, b) => sign * (a.at - b.at || (a.id < b.id ? -1 : 1))).slice(0, options.limit);
+  return found;
 };
 
 /** As `findEntries`, to the millisecond. */
@@ -98,7 +110,7 @@ export const entriesIn = async (
   limit: number,
 ): Promise<AuditRow[]> => {
   // In the seconds of the two ends there may be entries that are not meant.
-  const isExact = isWithin(options);
+  const isExact = isMeant(options);
   for (let ask = limit; ; ask *= 2) {
     const found = await findEntries(rows, organizationId, span, filterOf(options), ask);
     const meant = found.filter(isExact);

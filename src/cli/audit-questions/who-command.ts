@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import type { AuditRow } from '../../../projections/audit-log.ts';
 import { countOf } from '../../admin/audit/audit-search.ts';
 import { nameOf } from '../../audit/effective.ts';
 import { NoHistory } from '../../audit/history.ts';
@@ -12,9 +11,11 @@ import type { EventStore } from '../../kernel/store/store.ts';
 import { settlementsBetween } from '../../usage/settlements.ts';
 import { dollars } from '../output.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
-import { printable, type Terminal, UsageError } from '../terminal.ts';
+import { printable, type Terminal } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
-import { entriesIn, organizationsOf } from './log-query.ts';
+import { type Who, whoIs } from './forms.ts';
+import { type EntryRow, logEntries } from './log-entries.ts';
+import { entriesIn, ofLog, organizationsOf } from './log-query.ts';
 import { checkSpan, parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
@@ -29,9 +30,7 @@ interface Options extends Output {
 interface Credential {
   readonly title: string;
   readonly organizations: readonly string[];
-  /** Null where more than the id of the actor tells, as of operators. */
-  readonly actorId: string | null;
-  readonly isMeant: (row: AuditRow) => boolean;
+  readonly who: Who;
   readonly from: number;
   readonly to: number;
   readonly notes: readonly Field[];
@@ -41,7 +40,10 @@ interface Credential {
 export const whoCommand = (terminal: Terminal): Command =>
   listing(new Command('who'))
     .description('All that a credential or an operator did, and what it was refused, oldest first')
-    .argument('<credential>', 'akey_…, key_…, oac_…, oat_… or operator:NAME (the OS user, or what --actor said)')
+    .argument(
+      '<credential>',
+      'akey_…, key_…, oac_…, oat_…, or operator:NAME or NAME alone (the OS user, or what --actor said)',
+    )
     .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
     .option('--to <time>', 'the same, exclusive; default: now', parseTime)
     .action((id: string, options: Options) => {
@@ -52,8 +54,10 @@ export const whoCommand = (terminal: Terminal): Command =>
         const credential = await find(past, rows);
         const from = Math.max(credential.from, options.from ?? 0);
         const to = Math.min(credential.to, options.to ?? systemClock.wall() + 1);
-        const found = await entriesBy(rows, credential, from, to);
+        const found = await entriesBy(rows, store, credential, from, to);
         const requests = id.startsWith('key_') ? await requestsOf(past, store, id, from, to) : null;
+        if (found.length === 0 && credential.who.id === null)
+          terminal.err(`No entry of that time is by ${credential.title}: neither as the OS user nor as --actor.\n`);
         const json = jsonOf(terminal, options);
         if (json) {
           for (const row of found) json.add(await entryThen(past, row));
@@ -79,29 +83,19 @@ const always = { from: 0, to: Number.POSITIVE_INFINITY, notes: [] } as const;
 
 type Finder = (past: Past, rows: RowReader) => Promise<Credential>;
 
-/** How who is meant is found. @throws UsageError where the text names nobody */
+/** How who is meant is found. */
 const finder = (id: string): Finder => {
-  const operator = /^operator:(.+)$/su.exec(id)?.[1];
-  if (operator !== undefined) {
+  const who = whoIs(id);
+  if (who.id === null) {
     return async (_, rows) => ({
       ...always,
-      title: `operator ${printable(operator)}`,
+      title: `operator ${printable(who.name)}`,
       organizations: organizationsOf(rows, undefined),
-      actorId: null,
-      isMeant: ({ actor }) => actor.type === 'operator' && (actor.id === operator || actor.name === operator),
+      who,
     });
   }
-  if (id.startsWith('oat_')) return (past) => ofToken(past, id);
-  if (/^(akey|key|oac)_/.test(id)) return (past) => ofKey(past, id);
-  throw new UsageError(
-    `${printable(id)} is no credential: give akey_…, key_…, oac_…, oat_… or operator:NAME, such as operator:jo.`,
-  );
+  return id.startsWith('oat_') ? (past) => ofToken(past, id) : (past) => ofKey(past, id);
 };
-
-const isBy =
-  (id: string) =>
-  ({ actor }: AuditRow): boolean =>
-    actor.id === id;
 
 const ofKey = async (past: Past, id: string): Promise<Credential> => {
   const last = (await past.life(id)).at(-1);
@@ -111,8 +105,7 @@ const ofKey = async (past: Past, id: string): Promise<Credential> => {
     ...always,
     title: called(id, nameOf(last)),
     organizations: [organizationId],
-    actorId: id,
-    isMeant: isBy(id),
+    who: whoIs(id),
   };
 };
 
@@ -130,16 +123,16 @@ const ofToken = async (past: Past, id: string): Promise<Credential> => {
 
 const entriesBy = async (
   rows: RowReader,
-  { organizations, actorId, isMeant }: Credential,
+  store: EventStore,
+  { organizations, who }: Credential,
   from: number,
   to: number,
-): Promise<AuditRow[]> => {
-  const found: AuditRow[] = [];
+): Promise<EntryRow[]> => {
+  const query = { from, to, actor: [who] };
+  const found: EntryRow[] = who.id === null ? [...ofLog(await logEntries(store), query)] : [];
   for (const id of organizations) {
     const count = countOf(rows, id);
-    const query = { from, to, ...(actorId !== null && { actor: [actorId] }) };
-    const entries = await entriesIn(rows, id, { from: 0, to: count - 1, order: 'asc' }, query, count);
-    found.push(...entries.filter(isMeant));
+    found.push(...(await entriesIn(rows, id, { from: 0, to: count - 1, order: 'asc' }, query, count)));
   }
   return found.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
 };

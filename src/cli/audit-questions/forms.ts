@@ -1,0 +1,42 @@
+import { timeOfId } from '../../ids.ts';
+import type { Actor } from '../../kernel/store/store.ts';
+import { printable, UsageError } from '../terminal.ts';
+
+const isIdOf = (kinds: string, text: string): boolean =>
+  timeOfId(text) !== null && new RegExp(`^(${kinds})_`).test(text);
+
+const checked = (option: string, kinds: string, forms: string) => (text: string) => {
+  if (!isIdOf(kinds, text)) throw new UsageError(`${option}: ${printable(text)} is none of ${forms}.`);
+};
+
+const checks = {
+  project: checked('--project', 'proj', 'proj_…'),
+  resource: checked('--resource', 'org|proj|key|akey|pol|oac', 'org_…, proj_…, key_…, akey_…, pol_… and oac_…'),
+  request: checked('--request', 'req', 'req_…'),
+};
+
+/** @throws UsageError where a value can name nothing */
+export const checkForms = (query: { readonly [K in keyof typeof checks]?: readonly string[] }): void => {
+  for (const name of ['project', 'resource', 'request'] as const)
+    for (const text of query[name] ?? []) checks[name](text);
+};
+
+const credential = /^(akey|key|oac|oat)_/;
+const operator = /^operator:(.+)$/su;
+
+/** Who is meant: a credential, or an operator by the OS user or by what --actor said. */
+export interface Who {
+  /** Null of operators, of whom more than the id of the actor tells. */
+  readonly id: string | null;
+  readonly name: string;
+  readonly isMeant: (actor: Actor) => boolean;
+}
+
+/** Reads `akey_…`, `key_…`, `oac_…`, `oat_…`, `operator:NAME` or a name alone. */
+export const whoIs = (text: string): Who => {
+  if (credential.test(text)) return { id: text, name: text, isMeant: ({ id }) => id === text };
+  const name = operator.exec(text)?.[1] ?? text;
+  const isMeant = (actor: Actor): boolean =>
+    (actor.type === 'operator' || actor.type === 'system') && (actor.id === name || actor.name === name);
+  return { id: null, name, isMeant };
+};

@@ -74,6 +74,9 @@ export const program = async (terminal: Terminal): Promise<number> => {
   weir.showHelpAfterError('weir --help lists the commands.');
   inheritEverywhere(weir);
   try {
+    const [first, name] = terminal.argv;
+    if (first === 'help' && name !== undefined && !weir.commands.some((each) => each.name() === name))
+      weir.error(`error: unknown command '${name}'`);
     await weir.parseAsync([...terminal.argv], { from: 'user' });
     return 0;
   } catch (error) {

@@ -52,6 +52,9 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],
 ]);
 
+/** Every type of event that Weir writes. */
+export const eventTypes: ReadonlySet<string> = new Set([...grammars.values()].flatMap(({ types }) => [...types]));
+
 /**
  * Of these the store removes events: where it is by their age, after so many seconds from the day in the stream's name; else when
  * what they held is over.

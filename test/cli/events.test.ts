@@ -49,7 +49,8 @@ describe('weir events tail', () => {
     const found = await tail('--type', 'project.created', '--type', 'organization.created', '-n', '2');
     expect(typesOf(found)).toEqual(['project.created', 'project.created']);
     expect(typesOf(await tail('--type', 'organization.created'))).toEqual(['organization.created']);
-    expect(await tail('--type', 'nonsense')).toEqual([]);
+    const refused = await weir(['events', 'tail', '--type', 'nonsense']);
+    expect(refused).toMatchObject({ code: 64, err: expect.stringContaining('project_key.created') });
   });
   test('with --all what Weir notes too, but never sealed values', async () => {
     const all = await tail('--all', '-n', '1000');

@@ -34,7 +34,7 @@ describe('weir project', () => {
     const made = await first('project', 'create', '--name', ' research ', '--reason', 'a grant');
     const { id = '' } = made;
     expect(made).toMatchObject({ name: 'research', status: 'active', organization_id: organization });
-    expect(made.created_at).toMatch(/^\d{4}-.*Z$/);
+    expect(made.created_at).toBeGreaterThan(1_700_000_000);
     expect(await lastEvent(id)).toMatchObject({
       type: 'project.created',
       metadata: {
@@ -67,7 +67,7 @@ describe('weir key', () => {
     const made = await first('key', 'create', project, '--name', 'laptop', '--expires', '90d');
     const { id = '', value = '' } = made;
     expect(tokenKind(value)).toBe('p');
-    const days = (Date.parse(made.expires_at ?? '') - Date.parse(made.created_at ?? '')) / 86_400_000;
+    const days = (Number(made.expires_at) - Number(made.created_at)) / 86_400;
     expect(days).toBeCloseTo(90, 3);
     const { value: _, ...rest } = made;
     expect(await first('key', 'show', id)).toEqual(rest);
@@ -97,7 +97,7 @@ describe('weir key', () => {
     const { value = '', rotated_from_expires_at: end = '', ...rest } = made;
     expect(made).toMatchObject({ name: 'laptop', permissions: ['models:read'], status: 'active', expires_at: null });
     expect([tokenKind(value), made.rotated_from]).toEqual(['p', id]);
-    expect((Date.parse(end) - Date.parse(made.created_at ?? '')) / 3_600_000).toBeCloseTo(24, 2);
+    expect((Number(end) - Number(made.created_at)) / 3_600).toBeCloseTo(24, 2);
     expect(await first('key', 'show', made.id ?? '')).toEqual(rest);
     expect(await first('key', 'show', id)).toMatchObject({ status: 'active', expires_at: end, rotated_to: made.id });
     expect(await lastEvent(id)).toMatchObject({
@@ -119,7 +119,7 @@ describe('weir key', () => {
     expect(log.map(({ type }) => type)).toEqual(['api_key.created', 'api_key.created', 'api_key.rotated']);
     expect(log[1]).toMatchObject({ 'api_key.created': { data: { rotated_from: id } } });
     expect(log[2]).toMatchObject({
-      'api_key.rotated': { id, data: { successor_id: made.id, expires_at: Date.parse(end) / 1000 } },
+      'api_key.rotated': { id, data: { successor_id: made.id, expires_at: Number(end) } },
     });
     const again = await weir(['key', 'rotate', id, '--grace', '0s']);
     expect(again).toEqual({ code: 1, out: '', err: `The API key has a successor already: rotate ${made.id}.\n` });

@@ -112,8 +112,8 @@ describe('weir status', () => {
       const { of, lines } = await status('--utc');
       const at = new Date(until * 1000).toISOString().slice(0, 19).replace('T', ' ');
       expect(of('model')).toEqual([
-        { part: 'model', name: 'both by east', state: 'closed', detail: '' },
-        { part: 'model', name: 'both by west', state: 'open', detail: `asked again at ${at}Z` },
+        { part: 'model', name: 'both by east', state: 'breaker closed', detail: '' },
+        { part: 'model', name: 'both by west', state: 'breaker open', detail: `asked again at ${at}Z` },
       ]);
       expect(JSON.stringify(lines)).not.toContain('secret-of-theirs');
       answer = { status: 503, body: '{}' };
@@ -155,7 +155,7 @@ describe('weir status', () => {
       expect(code).toBe(0);
       expect(lines.filter(({ part }) => part.startsWith('model'))).toEqual([
         { part: 'models', name: 'served', state: 'told', detail: '4 of them, as the gateway says' },
-        { part: 'model', name: 'far by east', state: 'closed', detail: '' },
+        { part: 'model', name: 'far by east', state: 'breaker closed', detail: '' },
         { part: 'model', name: 'near', state: 'served', detail: '' },
         { part: 'model', name: 'cold', state: 'not ready', detail: '' },
         { part: 'model', name: 'dear', state: 'served', detail: 'not available to this key' },

@@ -102,7 +102,7 @@ beforeAll(async () => {
 describe('weir usage', () => {
   test('is what an organization has left less', async () => {
     await bench.json('billing', 'grant', org, '--amount', '1', '--reference', 'welcome');
-    expect(await bench.json('org', 'show', org)).toMatchObject([{ credits: '$1.00', balance: '$0.973' }]);
+    expect(await bench.json('org', 'show', org)).toMatchObject([{ credits: 1, balance: 0.973 }]);
   });
 
   test('shows what was used and what it cost', async () => {

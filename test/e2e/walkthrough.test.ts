@@ -27,7 +27,10 @@ test('what the README says to type does what it says', async () => {
     .replaceAll('npm run --silent weir -- ', `"${process.execPath}" dist/src/main.js `)
     .replaceAll('node -p', `"${process.execPath}" -p`);
   const env = { ...process.env, ...server.env, NODE_OPTIONS: '' };
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\necho "$ADMIN_KEY"`], { cwd: root, env });
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\necho "$ADMIN_API_KEY"`], {
+    cwd: root,
+    env,
+  });
   const lines = stdout.trim().split('\n');
   const key = lines.pop() as string;
   const answers = lines.map((line) => JSON.parse(line) as Json);

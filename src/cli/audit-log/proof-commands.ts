@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { checkpointStream } from '../../audit/log/leaf.ts';
 import { isSignedByOne, leafList, proofOf } from '../../audit/log/proof.ts';
+import { prefixes } from '../../domain/streams.ts';
 import { canonicalEvent } from '../../kernel/store/event-hash.ts';
 import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
@@ -11,12 +12,16 @@ import { checkpointsIn, logKeys, onLog } from './audit-source.ts';
 
 const place = /^([a-zA-Z]+-[a-z0-9_]+)@(\d{1,9})$/;
 
-/** The event that `<stream>@<revision>` names. */
+/** Streams by what the ids of their things begin with. */
+const categories = new Map(Object.entries(prefixes).map(([category, prefix]) => [prefix, category]));
+
+/** The event that `<stream>@<revision>` or `<id>@<revision>` names. */
 const eventAt = async (store: EventStore, text: string): Promise<Recorded> => {
-  const [, stream, revision] = place.exec(text) ?? [];
+  const category = categories.get(text.slice(0, Math.max(0, text.indexOf('_'))));
+  const [, stream, revision] = place.exec(category === undefined ? text : `${category}-${text}`) ?? [];
   if (stream === undefined) {
     throw new UsageError(
-      `${printable(text)} is no place of an event: give <stream>@<revision>, such as project-proj_…@0.`,
+      `${printable(text)} is no place of an event: give <stream>@<revision> or <id>@<revision>, such as project-proj_…@0 or proj_…@0.`,
     );
   }
   for await (const event of store.read(stream, { from: Number(revision), limit: 1 })) {
@@ -29,7 +34,7 @@ const eventAt = async (store: EventStore, text: string): Promise<Recorded> => {
 export const proveCommand = (terminal: Terminal): Command =>
   new Command('prove')
     .description('Print the proof that an event is in the log, to be checked elsewhere (c2sp.org/tlog-proof)')
-    .argument('<event>', '<stream>@<revision>, as weir audit history shows them')
+    .argument('<event>', '<stream>@<revision>, as weir audit history shows them, or <id>@<revision>')
     .option('--leaf', 'print what is hashed instead: the event’s canonical form, or its stub')
     .action((text: string, options: { leaf?: true }) =>
       onLog(terminal, async ({ store }, config) => {

@@ -6,7 +6,7 @@ import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
-import { type When, whenIn } from './words.ts';
+import { kindOf, type When, whenIn } from './words.ts';
 
 /** `weir audit history`: every event of one id, oldest first, as it was recorded. */
 export const historyCommand = (terminal: Terminal): Command =>
@@ -43,7 +43,7 @@ export const recordedAs = ({ stream, revision, position, id, type, data, metadat
 });
 
 const whoOf = ({ type, id, host, command, name, reason }: Actor): string => {
-  const lines = [`${type} ${id}${host === undefined ? '' : ` at ${host}`}`, command, name, reason];
+  const lines = [`${kindOf({ type, id })} ${id}${host === undefined ? '' : ` at ${host}`}`, command, name, reason];
   return lines.flatMap((line) => (line === undefined ? [] : [printable(line)])).join('\n');
 };
 
@@ -55,7 +55,7 @@ const told = (name: string, value: unknown, when: When): string => {
 };
 
 const page = (
-  { revision, type, data, metadata }: Recorded,
+  { stream, revision, type, data, metadata }: Recorded,
   corrupt: string | null,
   width: number,
   when: When,
@@ -63,9 +63,10 @@ const page = (
   const { at, actor, request_id: request } = metadata;
   const fields: Field[] = [
     ...(corrupt === null ? [] : [['CORRUPT', printable(corrupt)] as const]),
+    ['event', `${stream}@${revision}`],
     ['by', whoOf(actor)],
     ...(request === undefined ? [] : [['request', printable(request)] as const]),
     ...Object.entries(data).map(([name, value]): Field => [name, told(name, value, when)]),
   ];
-  return sheet(`${when(at)}  revision ${revision}: ${type}`, fields, width);
+  return sheet(`${when(at)}  event ${revision}: ${type}`, fields, width);
 };

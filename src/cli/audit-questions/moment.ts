@@ -14,7 +14,7 @@ const shortened = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(Z|[+-]\d{2}:\d{2})$/;
  * A time as people give it, in milliseconds: ISO 8601 with its zone, as pages print it (`2026-11-20 12:00:00 UTC`), or a date,
  * which is its first moment in UTC. Undefined for anything else.
  */
-const givenTime = (text: string): number | undefined => {
+export const givenTime = (text: string): number | undefined => {
   if (date.safeParse(text).success) return Date.parse(`${text}T00:00:00Z`);
   const iso = text
     .replace(/^(\S+) (\S+) UTC$/, '$1T$2Z')

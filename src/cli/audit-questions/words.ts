@@ -107,14 +107,18 @@ const namesIn = (value: unknown): string[] | null => {
   return typeof value === 'object' && value !== null ? Object.keys(value) : null;
 };
 
+/** What people call who acted. */
+export const kindOf = ({ type, id }: Pick<Actor, 'type' | 'id'>): string => {
+  if (type === 'system') return 'Weir itself:';
+  if (type === 'oauth_client') return 'OAuth client';
+  if (type === 'api_key') return id.startsWith('akey_') ? 'Admin key' : 'project key';
+  return 'operator';
+};
+
 /** Who acted, by the name that it had then. */
 export const actorAt = async (past: Past, actor: Actor, at: number): Promise<string> => {
   if (actor.type === 'system') return `Weir itself (${printable(actor.id)})`;
-  if (actor.type === 'oauth_client') return `OAuth client ${await calledAt(past, actor.id, at)}`;
-  if (actor.type === 'api_key') {
-    const kind = actor.id.startsWith('akey_') ? 'Admin key' : 'project key';
-    return `${kind} ${await calledAt(past, actor.id, at)}`;
-  }
+  if (actor.type !== 'operator') return `${kindOf(actor)} ${await calledAt(past, actor.id, at)}`;
   const { id, name, host, command } = actor;
   const who = name === undefined ? printable(id) : `${printable(name)} as ${printable(id)}`;
   const where = host === undefined ? '' : ` at ${printable(host)}`;

@@ -11,7 +11,7 @@ import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
-import { confirm, dollars } from '../output.ts';
+import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 
@@ -23,17 +23,17 @@ const shown = (row: OrganizationRow): Shown => ({
   status: row.status,
   tier: row.tier,
   subscription: row.subscription,
-  lifetime_paid: dollars(row.lifetimePaid),
-  credits: dollars(row.credits),
+  lifetime_paid: row.lifetimePaid,
+  credits: row.credits,
   created_at: row.createdAt,
 });
 /** With what it can still spend. */
 const withBalance = async ({ rows }: Operator, row: OrganizationRow): Promise<Shown> => {
   await rows.written(balanceRows);
   const { created_at, ...fields } = shown(row);
-  return { ...fields, balance: dollars(balanceOf(rows, row.id)), created_at: created_at ?? null };
+  return { ...fields, balance: balanceOf(rows, row.id), created_at: created_at ?? null };
 };
-const kinds: Kinds = { id: 'id', created_at: 'time' };
+const kinds: Kinds = { id: 'id', lifetime_paid: 'money', credits: 'money', balance: 'money', created_at: 'time' };
 
 export const findOrganization = ({ rows }: Operator, id: string): OrganizationRow => {
   const row = rows.get(organizationRows, id);
@@ -140,7 +140,7 @@ export const orgCommand = (terminal: Terminal): Command => {
   change(
     'suspend',
     'Refuse inference and changes; reading goes on',
-    'Suspending “%” refuses every request of its keys until it is reactivated.',
+    'Suspending “%” refuses models and changes to all of its keys until it is reactivated; reading goes on.',
   );
   change('reactivate', 'Lift a suspension');
   change('close', 'Close for good', 'Closing “%” ends every project and key of it for good.');

@@ -3,9 +3,11 @@ import { organizationRows } from '../../../projections/organizations.ts';
 import { type ProjectKeyRow, projectKeyOwners, projectKeyRows } from '../../../projections/project-keys.ts';
 import { type ProjectRow, projectKeyOf, projectOwners, projectRows } from '../../../projections/projects.ts';
 import { name } from '../../admin/fields.ts';
+import { systemClock } from '../../clock.ts';
 import { longestGraceSeconds } from '../../domain/key/project-key.ts';
 import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
+import { givenTime } from '../audit-questions/moment.ts';
 import type { Operator } from '../operator.ts';
 import { findOrganization } from '../org/org.ts';
 import { printable, UsageError } from '../terminal.ts';
@@ -26,6 +28,25 @@ export const durationOf = (text: string): number => {
   const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('Give a number of s, m, h or d, such as 90d or 12h.');
   return Number(count) * units[unit as keyof typeof units];
+};
+
+/** When a key ends that is made at a moment, to the whole second that is shown. */
+export type End = (madeAt: number) => number;
+
+/** How long something lasts, or until when. */
+export const endOf = (text: string): End => {
+  if (/^\d+[a-z]$/.test(text)) {
+    const length = durationOf(text);
+    return (madeAt) => Math.floor(madeAt / 1000) * 1000 + length;
+  }
+  const time = givenTime(text);
+  if (time === undefined)
+    throw new InvalidArgumentError(
+      'Give a number of s, m, h or d, such as 90d or 12h, a time with its zone, such as 2026-11-20T12:00:00Z, or a date.',
+    );
+  const end = Math.floor(time / 1000) * 1000;
+  if (end <= systemClock.wall()) throw new InvalidArgumentError('Give a time that is still to come.');
+  return () => end;
 };
 
 /** How long a key goes on beside its successor, in seconds. */

@@ -17,7 +17,7 @@ import { asOperator, type Operator, operatorContext, recording } from '../operat
 import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
-import { durationOf, findKey, findProject, graceOf, nameOf } from './arguments.ts';
+import { type End, endOf, findKey, findProject, graceOf, nameOf } from './arguments.ts';
 
 const examples = `
 Examples:
@@ -133,12 +133,12 @@ export const keyCommand = (terminal: Terminal): Command => {
     .description('Create a project key; its value is printed once')
     .argument('<project>', 'proj_…')
     .requiredOption('--name <name>', '1 to 120 characters', nameOf)
-    .option('--expires <time>', 'how long it lasts, such as 90d or 12h (default: for ever)', durationOf)
+    .option('--expires <time>', 'how long it lasts, such as 90d, or a time or date (default: for ever)', endOf)
     .option('--permissions <list>', 'what it may do (default: all that a project key can)', permissionsOf)
     .action(
       (
         projectId: string,
-        options: Output & { name: string; expires?: number; permissions?: readonly string[] },
+        options: Output & { name: string; expires?: End; permissions?: readonly string[] },
         command: Command,
       ) =>
         asOperator(
@@ -157,8 +157,7 @@ export const keyCommand = (terminal: Terminal): Command => {
               projectId,
               name: options.name,
               permissions: options.permissions ?? projectPermissions,
-              // The whole second that is shown.
-              expiresAt: options.expires === undefined ? null : Math.floor(at / 1000) * 1000 + options.expires,
+              expiresAt: options.expires?.(at) ?? null,
               ...credentialOf(secrets, value),
               at,
             };

@@ -70,7 +70,7 @@ const servedBy = async ({ url, answers, key }: AskedGateway) => {
 const healthLines = (id: string, upstreams: UpstreamHealth, { line, utc }: Wanted): Shown[] =>
   (Object.hasOwn(upstreams, id) ? upstreams[id]! : []).map(({ name, state, until }) => {
     const detail = until === null ? '' : `asked again at ${timeText(until * 1000, utc)}`;
-    return line('model', printable(`${id} by ${name}`), printable(state), detail);
+    return line('model', printable(`${id} by ${name}`), `breaker ${printable(state)}`, detail);
   });
 
 const declaredHere = async (upstreams: UpstreamHealth, wanted: Wanted): Promise<Shown[]> => {

@@ -56,16 +56,22 @@ export const statusCommand = (terminal: Terminal): Command =>
       formatOf(options);
       const config = readConfig(terminal.env);
       const { url, key } = await whichServer(terminal, options, 'a project key');
-      const { utc } = options;
+      const isJson = jsonOf(terminal, options) !== null;
+      const utc = isJson ? true : options.utc;
       const gateway = await ask(url, utc);
-      const asked = { url, key, answers: gateway.state !== 'no answer', upstreams: gateway.upstreams };
+      const asked = {
+        url,
+        key,
+        answers: gateway.state !== 'no answer',
+        upstreams: gateway.upstreams,
+      };
       const lines: Shown[] = [
         line('weir', version, '', `this command, with Node ${process.versions.node}`),
         line('gateway', url, gateway.state, gateway.detail),
         ...(await ofStore(config, utc)),
         ...(await modelLines(asked, { config, env: terminal.env, utc, line })),
       ];
-      show(terminal, jsonOf(terminal, options) ? lines : folded(lines), options);
+      show(terminal, isJson ? lines : folded(lines), options);
       if (gateway.state !== 'ready') throw new Failure(`The gateway at ${url} is not ready: ${gateway.detail}`);
     });
 

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { aggregates } from '../../domain/aggregates.ts';
-import { whose } from '../../domain/streams.ts';
+import { eventTypes, whose } from '../../domain/streams.ts';
 import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
 import { recordedAs } from '../audit-questions/history-command.ts';
@@ -30,6 +30,11 @@ const decided: ReadonlySet<string> = new Set(
 /** Sealed values of keys, which nobody needs to see even so. */
 const sealed = 'replay';
 
+const knownType = (text: string): string => {
+  if (eventTypes.has(text)) return text;
+  throw new InvalidArgumentError(`Give one of ${[...eventTypes].join(', ')}.`);
+};
+
 interface Asked extends Output {
   readonly follow?: true;
   readonly lines: number;
@@ -52,7 +57,7 @@ export const eventsCommand = (terminal: Terminal): Command => {
     .option(
       '--type <type>',
       'only of this type, such as project_key.created; may be repeated',
-      (type: string, before: readonly string[] = []) => [...before, type],
+      (type: string, before: readonly string[] = []) => [...before, knownType(type)],
     )
     .option('--all', 'also what Weir notes for itself: accounts of requests, last uses, access tokens, signatures')
     .action((options: Asked) => {

@@ -1,16 +1,18 @@
 import { type Command, Option } from 'commander';
+import { seconds } from '../../clock.ts';
+import { dollars } from '../output.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { JsonOut } from './json-out.ts';
 import { type Layout, layoutOf, recordOf, type TextColumn, tableOf } from './table.ts';
 
-/** What a field holds. Times are milliseconds, of a column that says so. */
+/** What a field holds. Times are milliseconds and money micro-dollars, of a column that says so. */
 export type Value = string | number | boolean | null | readonly string[];
 
 /** What a command shows: one row an object, the same fields in each, the most important ones first. */
 export type Shown = Readonly<Record<string, Value>>;
 
 /** How a field is shown; text that may be broken into lines where nothing is said. */
-export type Kind = 'text' | 'id' | 'time';
+export type Kind = 'text' | 'id' | 'time' | 'money';
 
 /** The fields that are not plain text or numbers. */
 export type Kinds = Readonly<Record<string, Kind>>;
@@ -70,20 +72,25 @@ export const timeText = (at: number, utc: true | undefined): string => {
 
 const isTime = (kind: Kind | undefined, value: Value): value is number => kind === 'time' && typeof value === 'number';
 
+const isMoney = (kind: Kind | undefined, value: Value): value is number =>
+  kind === 'money' && typeof value === 'number';
+
 const textOf = (value: Value, kind: Kind | undefined, utc: true | undefined): string => {
   if (value === null) return '';
   if (isTime(kind, value)) return timeText(value, utc);
+  if (isMoney(kind, value)) return dollars(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   return printable(typeof value === 'object' ? value.join(', ') : String(value));
 };
 
+/** As the API has it: times in Unix seconds, money in dollars. */
+const inJson = (value: Value, kind: Kind | undefined): Value => {
+  if (isTime(kind, value)) return seconds(value);
+  return isMoney(kind, value) ? value / 1_000_000 : value;
+};
+
 const documentOf = (row: Shown, kinds: Kinds): object =>
-  Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [
-      name,
-      isTime(kinds[name], value) ? new Date(value).toISOString() : value,
-    ]),
-  );
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, inJson(value, kinds[name])]));
 
 /** Where documents go as JSON; null where pages or tables are asked for. @throws UsageError where two formats are */
 export const jsonOf = (terminal: Pick<Terminal, 'out'>, options: Output): JsonOut | null => {

@@ -7,12 +7,15 @@ import type { CommandInput } from '../../kernel/commands/actor.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator, operatorContext, recording } from '../operator.ts';
 import { findOrganization } from '../org/org.ts';
-import { dollars, microsOf } from '../output.ts';
-import { listing, type Output, showOne } from '../table/listing.ts';
+import { confirm, dollars, microsOf } from '../output.ts';
+import { type Kinds, listing, type Output, showOne } from '../table/listing.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
 
 interface Options extends Output {
   readonly reference: string;
+}
+interface Refund extends Options {
+  readonly yes?: true;
 }
 interface Called {
   readonly options: Options;
@@ -51,6 +54,8 @@ const sumOf = (text: string): number => {
   return micros;
 };
 
+const kinds: Kinds = { id: 'id', lifetime_paid: 'money', credits: 'money' };
+
 /** `weir billing`: payments, grants, refunds and subscriptions as events (contract B.1, F.7). */
 export const billingCommand = (terminal: Terminal): Command => {
   const billing = new Command('billing').description('Record payments, grants, refunds and subscriptions');
@@ -65,7 +70,12 @@ export const billingCommand = (terminal: Terminal): Command => {
   const record = <K extends keyof Commands>(id: string, called: Called, entry: K, content: Content<K>): Promise<void> =>
     asOperator(terminal, async (operator) => {
       const { table: tiers } = await tiersOf(readConfig(terminal.env));
-      findOrganization(operator, id);
+      const { lifetimePaid: paid } = findOrganization(operator, id);
+      const refund = entry === 'refund' ? (content as Content<'refund'>).amount : 0;
+      if (refund > paid) {
+        const costs = `${dollars(refund)} is more than what was paid in all, ${dollars(paid)}.`;
+        await confirm(terminal, costs, (called.options as Refund).yes);
+      }
       const { reference } = called.options;
       const input = { ...content, reference, tiers } as CommandInput<typeof organization.decide, K>;
       const result = await operator.aggregates.organization.dispatch(
@@ -76,15 +86,15 @@ export const billingCommand = (terminal: Terminal): Command => {
       );
       const { tier, subscription, credits, lifetimePaid } = result.state.data;
       const recorded = result.events.length > 0 ? 'yes' : 'no, this entry was there before';
-      const sums = { lifetime_paid: dollars(lifetimePaid), credits: dollars(credits) };
-      showOne(terminal, { id, recorded, tier, subscription, ...sums }, called.options, { id: 'id' });
+      const sums = { lifetime_paid: lifetimePaid, credits };
+      showOne(terminal, { id, recorded, tier, subscription, ...sums }, called.options, kinds);
     });
 
   const amount = ['--amount <dollars>', 'in US dollars, up to six decimals'] as const;
   const payment = (name: string, description: string, kind: 'topUp' | 'grant' | 'refund'): void => {
-    entry(name, description)
-      .requiredOption(...amount)
-      .action((id, options, command) => record(id, { options, command }, kind, { amount: sumOf(options.amount) }));
+    const command = entry(name, description).requiredOption(...amount);
+    if (kind === 'refund') command.option('--yes', 'do not ask where it is more than what was paid');
+    command.action((id, options, command) => record(id, { options, command }, kind, { amount: sumOf(options.amount) }));
   };
   payment('top-up', 'Record a payment: it adds credit and counts to the spend tier', 'topUp');
   payment('grant', 'Give credit that nobody paid for', 'grant');

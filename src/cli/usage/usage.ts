@@ -82,6 +82,8 @@ const showUsage = (terminal: Terminal, id: string | undefined, options: Asked): 
     const ms = widths[width];
     const from = Math.floor(begin / ms) * ms;
     const count = Math.ceil((to - from) / ms);
+    if (options.to === undefined && begin > now)
+      throw new UsageError('--from is still to come: there is no usage yet.');
     if (count < 1) throw new UsageError('--to must be after --from.');
     if (count > mostBuckets) throw new UsageError(`That is ${count} buckets; ${mostBuckets} are the most.`);
     const buckets = await usageBuckets(operator.rows, { organizationId, from, width, count, now, groupBy });

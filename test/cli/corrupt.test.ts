@@ -68,7 +68,7 @@ describe('what the law cannot have admitted is named with its stream, its revisi
     ]);
     const page = await bench.weir(['audit', 'history', unlinked]);
     expect([page.code, page.err]).toEqual([1, namedToo()]);
-    expect(page.out).toMatch(/revision 2: project_key\.reactivated\n +CORRUPT +it was not written behind/);
+    expect(page.out).toMatch(/event 2: project_key\.reactivated\n +CORRUPT +it was not written behind/);
   });
 
   test('a state is the last one before it', async () => {

@@ -142,8 +142,10 @@ describe('weir billing', () => {
     expect((await pay('20.005', 'r1'))[0]).toMatchObject({ credits: 20.005, lifetime_paid: 20.005 });
     expect((await pay('20.005', 'r2'))[0]).toMatchObject({ credits: 40.01 });
     expect((await pay('0.000001', 'r3'))[0]).toMatchObject({ credits: 40.010001 });
-    const refund = await json('billing', 'refund', exact, '--amount', '41', '--reference', 'r4');
-    expect(refund[0]).toMatchObject({ credits: '-$0.989999' });
+    const asked = await weir(['billing', 'refund', exact, '--amount', '41', '--reference', 'r4']);
+    expect(asked).toMatchObject({ code: 1, err: expect.stringContaining('$41.00 is more than what was paid in all') });
+    const refund = await json('billing', 'refund', exact, '--amount', '41', '--reference', 'r4', '--yes');
+    expect(refund[0]).toMatchObject({ credits: -0.989999 });
   });
   test.each([
     [['--end', '--plan', 'Growth']],

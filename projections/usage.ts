@@ -135,7 +135,7 @@ export const usage: Projection = {
   version: 3,
   categories: ['usage', 'usageTotal'],
   tables: [usageDays, usageHours, usageTotals, usageTold],
-  isHeld: true,
+  isWrittenBehind: true,
   passing: [passing(usageDays, isOver(minutesOfDay * minuteMs)), passing(usageHours, isOver(minutesOfHour * minuteMs))],
   apply(event, rows) {
     if (!isRecord(event.type, event.data)) return;

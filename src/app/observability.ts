@@ -17,7 +17,7 @@ import type { Closing } from './closing.ts';
 
 /** The parts of a running gateway that metrics are read from. */
 export interface Observed extends Pick<Sources, 'server' | 'checks' | 'signing' | 'projections' | 'accounts'> {
-  readonly store: Pick<EventStore, 'state' | 'onSight'>;
+  readonly store: Pick<EventStore, 'state' | 'onHeadPoll'>;
   readonly windows: Windows;
   readonly models: ConnectedModels;
 }
@@ -102,7 +102,7 @@ const meteringOf = (models: readonly string[], clock: Clock, open: Closing) => {
     samplesOf(parts: Observed, log: Pick<Log, 'dropped'>) {
       const { store, windows, models: connected, server, checks, signing, projections, accounts } = parts;
       open.later('the looks of the metrics', async () => void unseen());
-      const unseen = store.onSight(({ askedAt }) => appends.seen(askedAt));
+      const unseen = store.onHeadPoll(({ askedAt }) => appends.seen(askedAt));
       const sources: Sources = {
         server,
         windows: storesOf(windows),

@@ -2,7 +2,7 @@ import { BrokenTree } from '../audit/log/tree-signer.ts';
 import { IllegalEvent } from '../kernel/aggregate/aggregate.ts';
 import { CorruptStream } from '../kernel/aggregate/fold.ts';
 import { NewerEvent } from '../kernel/aggregate/upcast.ts';
-import type { Standstill } from '../kernel/followers/halted-follower.ts';
+import type { HaltedFollower } from '../kernel/followers/halted-follower.ts';
 import type { ReadModels } from '../kernel/projections/read-models.ts';
 import { StoreDamaged, StreamDeleted } from '../kernel/store/store.ts';
 
@@ -16,7 +16,7 @@ const reasonOf = (error: Error): string => {
 };
 
 /** Which followers of the log stand still, where and why, for `/v1/ready`; undefined while all go on. */
-export const whoStands = (standing: readonly Standstill[] = []): string | undefined => {
+export const whoStands = (standing: readonly HaltedFollower[] = []): string | undefined => {
   const said = standing.map(({ follower, at, error }) => {
     const place = at === undefined ? '' : ` at revision ${at.revision} of ${at.stream}`;
     return `${follower} stands still${place}: ${reasonOf(error)}`;

@@ -251,7 +251,7 @@ const followed = async (rows: RowStore<KeptCheckpoint>, position: bigint, within
       return kept !== undefined && placeOf(kept) >= position;
     };
     // What is held is written later, and no command waits for it.
-    if (projections.every((each) => each.isHeld || isThere(each))) return true;
+    if (projections.every((each) => each.isWrittenBehind || isThere(each))) return true;
     if (performance.now() > end) return false;
     await wait(lookAgainMs);
   }

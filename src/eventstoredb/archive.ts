@@ -47,7 +47,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   const begun = clock.monotonic();
 
   const retries = (right: Right) => {
-    const trial = retryPolicy({
+    const attempts = retryPolicy({
       clock,
       totalMs,
       firstMs: 50,
@@ -59,10 +59,10 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
       },
     });
     return {
-      failed: async (error: unknown) => trial.failed(wasAnswered ? error : await told(error)),
+      failed: async (error: unknown) => attempts.failed(wasAnswered ? error : await told(error)),
       progress() {
         wasAnswered = true;
-        trial.progress();
+        attempts.progress();
       },
     };
   };
@@ -111,7 +111,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
     },
     append: (append) => appends.add(append),
     async tombstone(stream) {
-      const trial = retries('delete streams');
+      const attempts = retries('delete streams');
       for (;;) {
         try {
           const late = () => new Error(`no answer to the tombstone of ${stream} within ${silenceMs} ms`);
@@ -119,7 +119,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
           return 'written';
         } catch (error) {
           if ((error as { type?: unknown }).type === 'stream-deleted') return 'deleted';
-          await trial.failed(error);
+          await attempts.failed(error);
         }
       }
     },

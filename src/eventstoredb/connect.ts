@@ -14,11 +14,11 @@ import {
   type Appended,
   type CallOptions,
   type EventStore,
-  type Sight,
+  type HeadPoll,
   StoreUnavailable,
 } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
-import { trials } from './client/attempt.ts';
+import { attempts } from './client/attempt.ts';
 import { type ConnectOptions, timesOf } from './client/connect-options.ts';
 import { contact } from './client/contact.ts';
 import { diagnosis } from './client/diagnosis.ts';
@@ -34,7 +34,7 @@ import { type ReadSource, resumingRead } from './reads.ts';
 import { type ResumingSubscription, resumingSubscription, type Source } from './subscription.ts';
 
 /** Appends in a row without an answer after which the client's stream of appends is what is wrong. */
-const mostUnanswered = 2;
+const maxUnanswered = 2;
 
 const placed = (position: bigint) => ({ commit: position, prepare: position });
 
@@ -72,7 +72,7 @@ export const storeOver = (
 ): EventStore => {
   const { clock = systemClock } = options;
   const subscriptions = new Set<ResumingSubscription>();
-  const listeners = new Set<(sight: Sight) => void>();
+  const listeners = new Set<(poll: HeadPoll) => void>();
   const pending = new Set<Promise<unknown>>();
   const times = timesOf(options);
   let closed = false;
@@ -82,9 +82,9 @@ export const storeOver = (
     owner,
     contact: state,
     clock,
-    seen(sight) {
-      for (const subscription of subscriptions) subscription.expect(sight.end);
-      for (const listener of listeners) listener(sight);
+    seen(poll) {
+      for (const subscription of subscriptions) subscription.expect(poll.end);
+      for (const listener of listeners) listener(poll);
     },
     moved() {
       for (const subscription of subscriptions) subscription.reopen('the leader is another node now');
@@ -93,7 +93,7 @@ export const storeOver = (
     unanswered: () => noAnswer(times.callMs),
   });
 
-  const newTrial = trials({
+  const newAttempts = attempts({
     clock,
     contact: state,
     times,
@@ -111,7 +111,7 @@ export const storeOver = (
   /** The client keeps one stream for all appends. Where that stands still it does so for ever, whatever else is answered. */
   const noAnswer = (ms: Millis): void => {
     if (ms !== times.callMs || !(state.state.is === 'there' || state.lost?.refuses)) return;
-    if (++unanswered >= mostUnanswered) owner.replace('its appends have no answer', false);
+    if (++unanswered >= maxUnanswered) owner.replace('its appends have no answer', false);
   };
 
   const append: EventStore['append'] = async (stream, events, expected, more) => {
@@ -122,10 +122,10 @@ export const storeOver = (
     );
     const expectedRevision = expected === 'no_stream' ? NO_STREAM : BigInt(expected);
     const isLarge = () => JSON.stringify(batch).length >= neverTooLarge;
-    const trial = newTrial({ stream, expected, isLarge, right: 'append to streams' }, more);
+    const attempts = newAttempts({ stream, expected, isLarge, right: 'append to streams' }, more);
     for (;;) {
       try {
-        const ms = trial.callMs;
+        const ms = attempts.callMs;
         const late = () => {
           noAnswer(ms);
           return new Error(`no answer to an append to ${stream} within ${Math.round(ms)} ms`);
@@ -137,38 +137,38 @@ export const storeOver = (
         );
         unanswered = 0;
         if (!position) throw new Error(`an append to ${stream} was answered without a position`);
-        trial.progress();
+        attempts.progress();
         for (const subscription of subscriptions) subscription.expect(position.commit);
         return { revision: Number(nextExpectedRevision), position: position.commit };
       } catch (error) {
-        await trial.failed(error);
+        await attempts.failed(error);
       }
     }
   };
 
   /** A call that may be made any number of times, until it has been answered. */
   const trying = async (
-    about: Parameters<typeof newTrial>[0],
+    about: Parameters<typeof newAttempts>[0],
     call: (client: Client) => Promise<unknown>,
     more?: CallOptions,
   ): Promise<void> => {
-    const trial = newTrial(about, more);
+    const attempts = newAttempts(about, more);
     for (;;) {
       try {
-        const ms = trial.callMs;
+        const ms = attempts.callMs;
         const what = about.stream ?? `the right to ${about.right}`;
         await owner.attempt(call, ms, () => new Error(`no answer about ${what} within ${Math.round(ms)} ms`));
-        trial.progress();
+        attempts.progress();
         return;
       } catch (error) {
-        await trial.failed(error);
+        await attempts.failed(error);
       }
     }
   };
 
-  const reading = (about: Parameters<typeof newTrial>[0], more?: CallOptions) => {
-    const trial = newTrial(about, more);
-    return { recorded, silenceMs: () => trial.callMs, retry: trial };
+  const reading = (about: Parameters<typeof newAttempts>[0], more?: CallOptions) => {
+    const attempts = newAttempts(about, more);
+    return { recorded, silenceMs: () => attempts.callMs, retry: attempts };
   };
 
   /** What the client at hand has open, until that is replaced: then it ends with an error. */
@@ -287,7 +287,7 @@ export const storeOver = (
       return state.state;
     },
 
-    onSight(listener) {
+    onHeadPoll(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

@@ -1,6 +1,6 @@
 import { BACKWARDS, END } from '@eventstore/db-client';
 import type { Clock, Millis } from '../clock.ts';
-import { lookEveryMs, type Sight, StoreRefuses } from '../kernel/store/store.ts';
+import { type HeadPoll, headPollMs, StoreRefuses } from '../kernel/store/store.ts';
 import type { Contact } from './client/contact.ts';
 import { finalError, saysWhy } from './client/errors.ts';
 import { Abandoned, type Client, type Owner } from './client/owner.ts';
@@ -10,7 +10,7 @@ import { asking } from './client/rights.ts';
 /** The leader's answer may take so long (contract K.1). */
 const timeoutMs: Millis = 1_000;
 /** A client that has just been sent to the leader asks again at once; leaders that send it on and on are none. */
-const mostMoves = 3;
+const maxMoves = 3;
 /** Failures in a row after which the client may be what is wrong. */
 const failuresOfClient = 2;
 /** Between two failures, so that a refused connection is not tried in a circle. */
@@ -84,7 +84,7 @@ export const probe = (options: {
   readonly owner: Owner;
   readonly contact: Contact;
   readonly clock: Clock;
-  readonly seen: (sight: Sight) => void;
+  readonly seen: (poll: HeadPoll) => void;
   /** The client was sent to another node, or was replaced: subscriptions belong there too. */
   readonly moved: () => void;
   /** A question about the right to append may take so long; who is told that one had no answer. */
@@ -127,7 +127,7 @@ export const probe = (options: {
         if (closed) return;
         // The client of this look was replaced meanwhile: the next one is asked.
         if (error instanceof Abandoned) continue;
-        if (!isNotLeader(error) || moves >= mostMoves) return missed(error, hadChosen);
+        if (!isNotLeader(error) || moves >= maxMoves) return missed(error, hadChosen);
         // By this error the client has gone over to the leader that it names; it does so in the next turns of the loop.
         hasMoved = true;
         await new Promise((resolve) => setImmediate(resolve));
@@ -154,7 +154,7 @@ export const probe = (options: {
       await look();
       if (closed) return;
       const spent = clock.monotonic() - began;
-      await wait.wait(Math.max(soonestMs, lookEveryMs - spent));
+      await wait.wait(Math.max(soonestMs, headPollMs - spent));
     }
   };
   void run();

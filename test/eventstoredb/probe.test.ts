@@ -60,7 +60,7 @@ describe('a client that was replaced in the middle of a look', () => {
   test('is no loss of the store: the next one is asked, and what it says counts', async () => {
     const { made, owner, store, hurry } = await stage([endAt(7n), ['silence']], [endAt(9n)]);
     const ends: bigint[] = [];
-    store.onSight(({ end }) => ends.push(end));
+    store.onHeadPoll(({ end }) => ends.push(end));
     hurry();
     await expect.poll(() => made[0]!.reads.length).toBe(2);
     owner.replace('its appends have no answer', true);

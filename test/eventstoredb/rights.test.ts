@@ -70,7 +70,7 @@ test('asking for the rights writes nothing', async () => {
   await opened().proveRights();
   await expect.poll(() => store.state.is, patience).toBe('there');
   const looks: bigint[] = [];
-  store.onSight(({ end }) => looks.push(end));
+  store.onHeadPoll(({ end }) => looks.push(end));
   await expect.poll(() => looks.length, patience).toBeGreaterThan(2);
   expect(await collect(store.readAll({ from: 'start', direction: 'forwards', limit: 9, withOwn: true }))).toEqual([]);
   expect(new Set(looks)).toEqual(new Set([0n]));
@@ -87,7 +87,7 @@ test('a user who may read and not append finds a store that is lost, from the fi
   );
   // What is there is read all the same, and the log looked at.
   const looks: bigint[] = [];
-  store.onSight(({ end }) => looks.push(end));
+  store.onHeadPoll(({ end }) => looks.push(end));
   await expect.poll(() => looks.length, patience).toBeGreaterThan(1);
   expect(await collect(store.read('a-1'))).toEqual([]);
   refuse(undefined);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { GatheredRows } from '../../src/kernel/projections/bulk-load.ts';
+import { BulkLoad } from '../../src/kernel/projections/bulk-load.ts';
 import { table } from '../../src/kernel/rows/rows.ts';
 
 const numbers = table<{ n: number }>('numbers');
@@ -18,7 +18,7 @@ const slowFile = () => {
       return mark;
     },
     settle: () => waiting.shift()?.(),
-    gathered: new GatheredRows((changes, marks) => {
+    gathered: new BulkLoad((changes, marks) => {
       file.writes += 1;
       return new Promise((resolve) => {
         waiting.push(() => {
@@ -89,11 +89,11 @@ test('a file that fails ends the next writing with its error, and one that is to
   const change = new Map([
     ['numbers', new Map(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, { n: 1 }] as const))],
   ]);
-  const failing = new GatheredRows(() => Promise.reject(new Error('EIO')));
+  const failing = new BulkLoad(() => Promise.reject(new Error('EIO')));
   await failing.add(change, new Map());
   await expect(failing.add(change, new Map())).rejects.toThrow('EIO');
   await expect(failing.end()).rejects.toThrow('EIO');
-  const ended = new GatheredRows(async () => false);
+  const ended = new BulkLoad(async () => false);
   await ended.add(change, new Map());
   expect(await ended.add(change, new Map())).toBe(false);
   expect(await ended.end()).toBe(false);

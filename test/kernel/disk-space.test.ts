@@ -1,33 +1,33 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { roomIn } from '../../src/kernel/rows/disk-space.ts';
+import { diskSpace } from '../../src/kernel/rows/disk-space.ts';
 
 /** A disk that has no room for the first so many writes. */
-const disk = (fullFor: number) => {
+const stage = (fullFor: number) => {
   const told: unknown[] = [];
-  const room = roomIn(tmpdir(), (error) => told.push(error));
+  const disk = diskSpace(tmpdir(), (error) => told.push(error));
   let tries = 0;
   const work = async (): Promise<void> => {
     if (++tries <= fullFor) throw Object.assign(new Error('no space'), { code: 28 });
   };
-  return { room, told, write: () => room.write(work), tries: () => tries };
+  return { disk, told, write: () => disk.write(work), tries: () => tries };
 };
 
 test('a write is made again until there is room, which is told once', async () => {
-  const { room, told, write, tries } = disk(2);
+  const { disk, told, write, tries } = stage(2);
   const writing = write();
-  await expect.poll(() => room.none).toBe(true);
+  await expect.poll(() => disk.none).toBe(true);
   expect(await writing).toBe(true);
-  expect(room.none).toBe(false);
+  expect(disk.none).toBe(false);
   expect(tries()).toBe(3);
   expect(told).toHaveLength(1);
 });
 
 test('who waits for room does not wait any longer at the end, and who comes then tries once', async () => {
-  const { room, write, tries } = disk(2);
+  const { disk, write, tries } = stage(2);
   const writing = write();
-  await expect.poll(() => room.none).toBe(true);
-  room.end();
+  await expect.poll(() => disk.none).toBe(true);
+  disk.end();
   expect(await writing).toBe(false);
   expect(tries()).toBe(1);
   expect(await write()).toBe(false);
@@ -36,6 +36,6 @@ test('who waits for room does not wait any longer at the end, and who comes then
 });
 
 test('what fails for another reason is told to its caller', async () => {
-  const { room } = disk(0);
-  await expect(room.write(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  const { disk } = stage(0);
+  await expect(disk.write(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { freshness } from '../../src/kernel/projections/freshness.ts';
 import { table } from '../../src/kernel/rows/rows.ts';
-import { type Sight, StoreUnavailable } from '../../src/kernel/store/store.ts';
+import { type HeadPoll, StoreUnavailable } from '../../src/kernel/store/store.ts';
 
 const relied = table<object>('relied');
 const other = table<object>('other');
@@ -11,13 +11,13 @@ const stage = (mostMs?: number, still: { relied?: bigint; other?: bigint } = {})
   const time = { now: 0 };
   const models = { position: null as bigint | null };
   const waiting: { position: bigint; resolve: (reached: boolean) => void }[] = [];
-  let look = (_: Sight): void => {};
+  let look = (_: HeadPoll): void => {};
   const mark = { isDoubted: false, why: undefined as string | undefined, isAway: false };
   let replaced = 0;
   let rebuilt = (): void => {};
   const fresh = freshness({
     store: {
-      onSight(listener) {
+      onHeadPoll(listener) {
         look = listener;
         return () => {};
       },

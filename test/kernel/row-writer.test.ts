@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Projection } from '../../src/kernel/projections/apply-batch.ts';
 import { rowWriter } from '../../src/kernel/projections/row-writer.ts';
-import { HeldRows } from '../../src/kernel/projections/write-behind.ts';
+import { WriteBehind } from '../../src/kernel/projections/write-behind.ts';
 import { type Changes, type Table, table } from '../../src/kernel/rows/rows.ts';
 
 const numbers = table<{ n: number }>('numbers');
@@ -10,7 +10,7 @@ const projection: Projection = {
   version: 1,
   categories: [],
   tables: [numbers],
-  isHeld: true,
+  isWrittenBehind: true,
   apply: () => {},
 };
 const at = (position: number) => ({ position: String(position), eventId: 'e', logId: 'l', version: 1 });
@@ -26,15 +26,15 @@ const opened = () => {
       marks.push(...[...reached.values()].map(({ position }) => position));
     },
   };
-  const held = new HeldRows();
+  const held = new WriteBehind();
   const follower = { projection, held };
-  const room = {
+  const disk = {
     write: async (work: () => Promise<unknown>) => {
       await work();
       return true;
     },
   };
-  const writer = rowWriter(rows as unknown as Parameters<typeof rowWriter>[0], room, [follower]);
+  const writer = rowWriter(rows as unknown as Parameters<typeof rowWriter>[0], disk, [follower]);
   return { file, marks, held, follower, writer };
 };
 
@@ -43,7 +43,7 @@ test('what is held is shown, a removed row too, and is in the file once it is wr
   file.set('a', { n: 1 });
   await writer.write([{ follower, changes: changes(null), checkpoint: at(1) }]);
   expect([writer.get(numbers, 'a'), file.size]).toEqual([undefined, 1]);
-  await writer.writeHeld([follower]);
+  await writer.flushWriteBehind([follower]);
   expect([writer.get(numbers, 'a'), file.size]).toEqual([undefined, 0]);
 });
 
@@ -52,6 +52,6 @@ test('nothing is held while a log is caught up with, however long it is', async 
   await writer.gather([{ follower, changes: changes(1), checkpoint: at(1) }]);
   await writer.gather([{ follower, changes: changes(2), checkpoint: at(2) }]);
   expect([held.isEmpty, writer.get(numbers, 'a'), file.size]).toEqual([true, { n: 2 }, 0]);
-  expect(await writer.gatheredWritten()).toBe(true);
+  expect(await writer.loaded()).toBe(true);
   expect([file.get('a'), marks]).toEqual([{ n: 2 }, ['2']]);
 });

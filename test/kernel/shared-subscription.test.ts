@@ -149,7 +149,7 @@ describe('a subscription that is shared', () => {
 
   test('does not wait for who is slow: he reads later what he could not take', async () => {
     const { store, bring, reads } = handFed();
-    const shared = shareSubscription(store, { mostWaiting: 4 });
+    const shared = shareSubscription(store, { maxWaiting: 4 });
     const [quick, slow] = [follower(null), follower(null)];
     for (const { options } of [quick, slow]) shared.subscribe(options);
     await bring('counted', 0);
@@ -166,7 +166,7 @@ describe('a subscription that is shared', () => {
 
   test('waits where nobody has taken what came', async () => {
     const { store, bring, reads } = handFed();
-    const shared = shareSubscription(store, { mostWaiting: 4 });
+    const shared = shareSubscription(store, { maxWaiting: 4 });
     const only = follower(null);
     shared.subscribe(only.options);
     await bring('counted', 0);
@@ -296,7 +296,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 test('is to each follower as one of its own: what comes after its place, in order, all of it and once', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.integer({ min: 1, max: 12 }), async (steps, mostWaiting) => {
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.integer({ min: 1, max: 12 }), async (steps, maxWaiting) => {
       const store = memoryStore({
         delay: () => new Promise((resolve) => setImmediate(resolve)),
       });
@@ -309,7 +309,7 @@ test('is to each follower as one of its own: what comes after its place, in orde
           return { close: () => subscription.close().then(() => void open--) };
         },
       };
-      const shared = shareSubscription(counted, { mostWaiting, retryMs: 1 });
+      const shared = shareSubscription(counted, { maxWaiting, retryMs: 1 });
       const followers: (ReturnType<typeof follower> & { poison: number | null; close(): Promise<void> })[] = [];
       const closed = new Set<(typeof followers)[number]>();
       let n = 0;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { KeptCheckpoint } from '../../src/kernel/followers/checkpoint.ts';
-import { HeldRows } from '../../src/kernel/projections/write-behind.ts';
+import { WriteBehind } from '../../src/kernel/projections/write-behind.ts';
 import { table } from '../../src/kernel/rows/rows.ts';
 
 interface Sum {
@@ -17,7 +17,7 @@ class Counter {
   mark = 0;
   /** What has happened: each event adds to one row, and its position is its place. */
   readonly log: { readonly key: string; readonly amount: number }[] = [];
-  #held = new HeldRows(2);
+  #held = new WriteBehind(2);
   #position = 0;
 
   get(key: string): Sum | undefined {
@@ -52,7 +52,7 @@ class Counter {
   }
 
   crash(): void {
-    this.#held = new HeldRows(2);
+    this.#held = new WriteBehind(2);
     this.#position = this.mark;
   }
 }
@@ -99,7 +99,7 @@ describe('rows that are written later', () => {
   });
 
   test('that were changed a hundred times are written once, with the checkpoint of all when the last of them is', () => {
-    const held = new HeldRows(2);
+    const held = new WriteBehind(2);
     const at = (position: number) => ({ position: String(position) }) as KeptCheckpoint;
     for (let n = 1; n <= 300; n++) held.add(new Map([['sums', new Map([[`${n % 3}`, { n }]])]]), at(n));
     const first = held.next();
@@ -117,7 +117,7 @@ describe('rows that are written later', () => {
   });
 
   test('are written in small steps, the faster the more there are', () => {
-    const held = new HeldRows(500);
+    const held = new WriteBehind(500);
     const of = (rows: number) => new Map([['sums', new Map(Array.from({ length: rows }, (_, n) => [`${n}`, { n }]))]]);
     const slices = (): number => {
       let count = 0;
@@ -137,7 +137,7 @@ describe('rows that are written later', () => {
   });
 
   test('hide what the file has of a row that is gone', () => {
-    const held = new HeldRows();
+    const held = new WriteBehind();
     held.add(new Map([['sums', new Map([['a', null]])]]), undefined);
     expect([held.get(sums, 'a'), held.get(sums, 'b')]).toEqual([null, undefined]);
     held.clear();

@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr';
-import type { Standstill } from '../../src/kernel/followers/halted-follower.ts';
+import type { HaltedFollower } from '../../src/kernel/followers/halted-follower.ts';
 import type { Projection, ReadModels, Rows } from '../../src/kernel/projections/projection.ts';
 import type { Range, Table } from '../../src/kernel/rows/rows.ts';
 import type { EventStore } from '../../src/kernel/store/store.ts';
@@ -25,7 +25,7 @@ export const memoryModels = (store: Pick<EventStore, 'subscribe'>, projections: 
   };
   let position: bigint | null = null;
   const waiting = new Set<() => void>();
-  const stopped: Standstill[] = [];
+  const stopped: HaltedFollower[] = [];
   const follow = (caughtUp = (): void => {}) =>
     store.subscribe({
       after: null,

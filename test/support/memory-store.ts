@@ -4,9 +4,9 @@ import {
   type Appended,
   type EventStore,
   type Expected,
+  type HeadPoll,
   type NewEvent,
   type Recorded,
-  type Sight,
   type StoreState,
   StoreUnavailable,
   WrongRevision,
@@ -84,7 +84,7 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
   const hidden = new Map<string, number>();
   const feeds = new Set<ReturnType<typeof feed>>();
   const late = new Set<Promise<void>>();
-  const sights = new Set<(sight: Sight) => void>();
+  const polls = new Set<(poll: HeadPoll) => void>();
   let position = 0n;
   let available = true;
   let closed = false;
@@ -160,14 +160,14 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
     },
     look(askedAt) {
       if (!available) return;
-      for (const listener of sights) listener({ askedAt, end: log.at(-1)?.position ?? 0n });
+      for (const listener of polls) listener({ askedAt, end: log.at(-1)?.position ?? 0n });
     },
     get state(): StoreState {
       return available ? { is: 'there' } : { is: 'lost', why: 'the memory store is switched off', refuses: false };
     },
-    onSight(listener) {
-      sights.add(listener);
-      return () => sights.delete(listener);
+    onHeadPoll(listener) {
+      polls.add(listener);
+      return () => polls.delete(listener);
     },
     get available() {
       return available;

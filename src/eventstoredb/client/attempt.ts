@@ -6,12 +6,12 @@ import { type Call, finalError, outOfTime } from './errors.ts';
 import { type RetryPolicy, retryPolicy } from './retry-policy.ts';
 
 /** One call and its repetitions. */
-export interface Trial extends RetryPolicy {
+export interface Attempts extends RetryPolicy {
   /** What one attempt that begins now may take. */
   readonly callMs: Millis;
 }
 
-export interface TrialTimes {
+export interface AttemptTimes {
   /** One attempt may take so long. */
   readonly callMs: Millis;
   /** After so long an outcome that is still unknown is given up. */
@@ -25,13 +25,13 @@ export interface TrialTimes {
 }
 
 /**
- * Makes the trials of a store. A call of a command that begins while nothing takes commands is refused at once; one that
+ * Makes the attempts of a store. A call of a command that begins while nothing takes commands is refused at once; one that
  * was under way, and what nobody waits for at the other end of a connection, waits within its time for a new leader.
  */
-export const trials = (options: {
+export const attempts = (options: {
   readonly clock: Clock;
   readonly contact: Contact;
-  readonly times: TrialTimes;
+  readonly times: AttemptTimes;
   /** Told of each failure that says nothing about the call itself. */
   readonly failed: (error: unknown) => void;
 }) => {
@@ -41,7 +41,7 @@ export const trials = (options: {
   return (
     about: Pick<Call, 'stream' | 'expected' | 'isLarge' | 'right'>,
     { budget, once = false }: CallOptions = {},
-  ): Trial => {
+  ): Attempts => {
     const begun = clock.monotonic();
     const { lost } = contact;
     if (lost && budget && budget.from(clock) >= lost.at) throw away(lost);

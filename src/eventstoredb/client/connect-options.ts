@@ -1,5 +1,5 @@
 import type { Clock, Millis } from '../../clock.ts';
-import type { TrialTimes } from './attempt.ts';
+import type { AttemptTimes } from './attempt.ts';
 
 export interface ConnectOptions {
   readonly clock?: Clock;
@@ -22,7 +22,7 @@ export interface ConnectOptions {
   readonly deliveryCap?: number;
 }
 
-export const timesOf = (options: ConnectOptions): TrialTimes => ({
+export const timesOf = (options: ConnectOptions): AttemptTimes => ({
   callMs: options.callMs ?? 2_000,
   totalMs: options.totalMs ?? 5_000,
   firstAnswerMs: options.firstAnswerMs ?? 15_000,

@@ -75,7 +75,7 @@ export const endOfLog = async (
 };
 
 /** So many events are looked at, at most, to learn whether a log is the one that was followed. */
-const mostLookedAt = 100_000;
+const maxLookedAt = 100_000;
 
 /**
  * Why a checkpoint cannot be carried on from, or undefined where it can. Without this a follower of a restored backup
@@ -111,7 +111,7 @@ export const whyUnfit = async (
 /** Whether an event is in its place and no other that stays comes up to a position, which is not the end of the log. */
 const isWhole = async (store: Pick<EventStore, 'readAll'>, from: Mark, end: bigint, lasts: Lasts): Promise<boolean> => {
   let isFirst = true;
-  const looked = { from: BigInt(from.position), direction: 'forwards', limit: mostLookedAt } as const;
+  const looked = { from: BigInt(from.position), direction: 'forwards', limit: maxLookedAt } as const;
   for await (const event of store.readAll(looked)) {
     if (event.position > end) return !isFirst;
     if (isFirst ? event.id !== from.eventId : lasts(event)) return false;

@@ -20,12 +20,12 @@ export interface Reading extends Pick<Source, 'before' | 'readable'> {
 }
 
 /** A store of several nodes may read from one that is behind the one that feeds us: it is asked so often before that is believed. */
-const mostShortReads = 10;
+const maxShortReads = 10;
 
 interface Surroundings {
   readonly source: () => Source | undefined;
   readonly read: (after: bigint | null, source: Source) => Reading;
-  readonly mostWaiting: number;
+  readonly maxWaiting: number;
   readonly retryMs: number;
   readonly moved: () => void;
   readonly ended: () => void;
@@ -68,7 +68,7 @@ export class Feed {
     if (!this.#hasJoined) return;
     this.#waiting.push(batch);
     this.#count += batch.length;
-    if (this.#waiting.length > 1 && this.#count > this.#around.mostWaiting) this.#fallBehind();
+    if (this.#waiting.length > 1 && this.#count > this.#around.maxWaiting) this.#fallBehind();
     this.#wake();
   }
 
@@ -148,7 +148,7 @@ export class Feed {
       await this.#deliver(read.events);
       if (!read.isLast || !this.#isBefore(before)) continue;
       // All that had come before the read is in it, unless the node that answers is itself behind, or somebody removed it.
-      if (this.#isBefore(readable) && ++shortReads < mostShortReads) await this.#pause();
+      if (this.#isBefore(readable) && ++shortReads < maxShortReads) await this.#pause();
       else this.#position = before;
     }
   }

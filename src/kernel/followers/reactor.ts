@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../../telemetry.ts';
 import { CorruptStream } from '../aggregate/fold.ts';
-import { roomIn } from '../rows/disk-space.ts';
+import { diskSpace } from '../rows/disk-space.ts';
 import { markOf, openRows, type RowStore } from '../rows/rows.ts';
 import type { Ours } from '../store/ownership.ts';
 import { type EventStore, type Recorded, StoreDamaged, type Subscription } from '../store/store.ts';
 import { allLast, checkpointAfter, endOfLog, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
-import { type Standstill, toldStandstill } from './halted-follower.ts';
+import { type HaltedFollower, reportHalted } from './halted-follower.ts';
 
 /** A process manager: answers events with commands. What it does must be harmless when done twice. */
 export interface Reactor {
@@ -39,7 +39,7 @@ export interface Reactors {
    * Those that stand still. One whose reaction fails again and again goes on when it succeeds; one that has come to a damaged
    * or corrupt stream is taken up where it stopped by a restart.
    */
-  readonly stopped: readonly Standstill[];
+  readonly stopped: readonly HaltedFollower[];
   /** They begin as new ones do, for the log is not the one that they had followed. */
   beginAgain(reason: string): Promise<void>;
   close(): Promise<void>;
@@ -53,14 +53,14 @@ interface Follower {
   written: KeptCheckpoint | undefined;
   /** Events of others since that was written. */
   passed: number;
-  standstill: Standstill | undefined;
+  halted: HaltedFollower | undefined;
   subscription: Subscription | undefined;
   /** What it was done with is not known any more: it may not be passed over. */
   readonly isLost: boolean;
 }
 
 /** So many events of others are passed over, at most, again after a restart. */
-const mostPassed = 10_000;
+const maxPassed = 10_000;
 /** Tries after which a reaction is said to stand still, 25 s after the first at the earliest. */
 const triesUntilTold = 8;
 const longestRetryMs = 30_000;
@@ -75,7 +75,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   const log = { logId, lasts };
   mkdirSync(options.dir, { recursive: true });
   const rows = openRows<KeptCheckpoint>(options.dir, [], { hasOldMarks: true });
-  const room = roomIn(options.dir, () => {});
+  const disk = diskSpace(options.dir, () => {});
   let closing = new AbortController();
 
   const failed = (error: Error) => publish('reaction.failed', { reactor: 'all', stream: '$all', error });
@@ -84,7 +84,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
     const kept = due.flatMap((follower) =>
       follower.checkpoint ? [{ follower, checkpoint: follower.checkpoint }] : [],
     );
-    if (kept.length === 0 || room.none) return;
+    if (kept.length === 0 || disk.none) return;
     try {
       await rows.write(
         new Map(),
@@ -109,12 +109,12 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
       try {
         await reactor.react(event);
         if (tries > 1) publish('follower.resumed', { follower: reactor.name });
-        follower.standstill = undefined;
+        follower.halted = undefined;
         return true;
       } catch (error) {
         const isFinal = error instanceof StoreDamaged || error instanceof CorruptStream;
         if (isFinal || tries === triesUntilTold) {
-          follower.standstill = toldStandstill({ follower: reactor.name, at: event, error: error as Error });
+          follower.halted = reportHalted({ follower: reactor.name, at: event, error: error as Error });
         } else if (tries === 1) publish('reaction.failed', { reactor: reactor.name, stream: event.stream, error });
         if (isFinal) throw error;
         await pause(wait, signal);
@@ -144,7 +144,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
         follower.passed += batch.length - mine.length;
       },
       failed(error) {
-        follower.standstill ??= toldStandstill({ follower: reactor.name, error });
+        follower.halted ??= reportHalted({ follower: reactor.name, error });
       },
     });
   };
@@ -161,7 +161,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   const sealOld = async (): Promise<void> => {
     await keep(followers);
     try {
-      while (!room.none && !(await rows.takeOver()));
+      while (!disk.none && !(await rows.takeOver()));
     } catch (error) {
       failed(error as Error);
     }
@@ -172,7 +172,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   for (const follower of followers) follower.subscription = follow(follower);
 
   const isDue = ({ checkpoint, written, passed }: Follower): boolean =>
-    checkpoint !== undefined && (checkpoint.position !== written?.position || passed >= mostPassed);
+    checkpoint !== undefined && (checkpoint.position !== written?.position || passed >= maxPassed);
   const keeping = setInterval(() => void keep(followers.filter(isDue)), keepMs).unref();
   const leave = async (): Promise<void> => {
     closing.abort();
@@ -181,7 +181,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
 
   return {
     get stopped() {
-      return followers.flatMap(({ standstill }) => standstill ?? []);
+      return followers.flatMap(({ halted }) => halted ?? []);
     },
     async beginAgain(reason) {
       publish('reactors.begun_again', { reason, reactors: reactors.map(({ name }) => name) });
@@ -208,7 +208,7 @@ const begin = (reactor: Reactor, checkpoint: KeptCheckpoint | undefined, isLost 
   checkpoint,
   written: checkpoint,
   passed: 0,
-  standstill: undefined,
+  halted: undefined,
   subscription: undefined,
   isLost,
 });

@@ -13,7 +13,7 @@ export interface SharedSubscription extends Pick<EventStore, 'subscribe'> {
 
 export interface SharedOptions {
   /** Events that may wait for one follower; beyond that it is behind, and reads for itself. */
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
   /** Wait before a read that failed is tried again, in milliseconds. */
   readonly retryMs?: number;
   /** Told of each batch before anybody else is. */
@@ -23,11 +23,11 @@ export interface SharedOptions {
 }
 
 /** Pages that were full: what they hold never changes, and several followers that begin again want the same. */
-const mostPages = 8;
+const maxPages = 8;
 
 export const shareSubscription = (
   store: Pick<EventStore, 'subscribe' | 'readAll'>,
-  { mostWaiting = 4_096, retryMs = 200, passed, doubted }: SharedOptions = {},
+  { maxWaiting = 4_096, retryMs = 200, passed, doubted }: SharedOptions = {},
 ): SharedSubscription => {
   const feeds = new Set<Feed>();
   let source: Source | undefined;
@@ -41,7 +41,7 @@ export const shareSubscription = (
     const reading = { before: from.before, readable: from.readable, page: readPage(store, after) };
     pages.set(after, reading);
     for (const oldest of pages.keys()) {
-      if (pages.size <= mostPages) break;
+      if (pages.size <= maxPages) break;
       pages.delete(oldest);
     }
     const forget = (): void => {
@@ -100,7 +100,7 @@ export const shareSubscription = (
       const feed = new Feed(options, {
         source: () => source,
         read,
-        mostWaiting,
+        maxWaiting,
         retryMs,
         moved: () => moved(),
         ended: () => feeds.delete(feed),

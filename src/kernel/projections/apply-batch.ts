@@ -21,7 +21,7 @@ export interface Projection {
    * Its rows change so often that they are written later than they change (`write-behind.ts`). After a crash it meets events again
    * that some of its rows have already, and must know them by their position. A range of its tables is read after `written`.
    */
-  readonly isHeld?: true;
+  readonly isWrittenBehind?: true;
   /** Those of its rows that do not stay; absent where all do. */
   readonly passing?: readonly Passing[];
   apply(event: Recorded, rows: Rows): void;

@@ -12,9 +12,9 @@ const usualRows = 10_000;
  * What many batches change while nobody but their projections reads it. It goes into the file together with the checkpoints
  * that it leads to, and while it does the next batches are gathered.
  */
-export class GatheredRows {
+export class BulkLoad {
   readonly #write: Write;
-  readonly #mostRows: number;
+  readonly #maxRows: number;
   #news: Gathered = new Map();
   #marks: Marks = new Map();
   #leaving: Gathered = new Map();
@@ -22,11 +22,11 @@ export class GatheredRows {
 
   /**
    * @param write resolves once both can be read, with whether they are written
-   * @param mostRows of one transaction
+   * @param maxRows of one transaction
    */
-  constructor(write: Write, mostRows = usualRows) {
+  constructor(write: Write, maxRows = usualRows) {
     this.#write = write;
-    this.#mostRows = mostRows;
+    this.#maxRows = maxRows;
   }
 
   /** @returns null for one that is gone, undefined where the file has it as it is */
@@ -45,7 +45,7 @@ export class GatheredRows {
     for (const [writer, mark] of marks) this.#marks.set(writer, mark);
     let count = 0;
     for (const { size } of this.#news.values()) count += size;
-    return count < this.#mostRows || this.#leave();
+    return count < this.#maxRows || this.#leave();
   }
 
   /** Resolves once all is in the file. */

@@ -1,7 +1,7 @@
 import type { Clock, Millis } from '../../clock.ts';
 import type { LogMark } from '../followers/log-mark.ts';
 import type { Table } from '../rows/rows.ts';
-import { type EventStore, lookEveryMs, type Sight } from '../store/store.ts';
+import { type EventStore, type HeadPoll, headPollMs } from '../store/store.ts';
 import type { ReadModels } from './projection.ts';
 
 /** How far what some tables show may be behind what is (contract K.1). */
@@ -31,7 +31,7 @@ type Models = Pick<ReadModels, 'position' | 'positionOf' | 'reached' | 'stopped'
  * there was when it was asked for. What answers behind a lost connection may be another log: until that is known, no look counts.
  */
 export const freshness = (options: {
-  readonly store: Pick<EventStore, 'onSight'>;
+  readonly store: Pick<EventStore, 'onHeadPoll'>;
   readonly models: Models;
   readonly clock: Clock;
   /** Of these it is said by itself how old they are: that others stand still does not make them older. */
@@ -84,7 +84,7 @@ export const freshness = (options: {
     isChecking = false;
   };
 
-  const seen = ({ askedAt, end }: Sight): void => {
+  const seen = ({ askedAt, end }: HeadPoll): void => {
     if (isBetweenLogs) return;
     if (mark.isDoubted) {
       void check();
@@ -93,7 +93,7 @@ export const freshness = (options: {
     all.seen({ askedAt, end });
     reliedOn.seen({ askedAt, end });
   };
-  const close = store.onSight(seen);
+  const close = store.onHeadPoll(seen);
   return Object.assign(all.age, { reliedOn: reliedOn.age, replaced, close });
 };
 
@@ -107,7 +107,7 @@ const ageOf = (tables: readonly Table<object>[], models: Models, clock: Clock, m
       return clock.monotonic() - knownAt;
     },
     get isBehind() {
-      return clock.monotonic() - knownAt > lookEveryMs + graceMs;
+      return clock.monotonic() - knownAt > headPollMs + graceMs;
     },
     get isTooOld() {
       return mostMs !== undefined && clock.monotonic() - knownAt > mostMs;
@@ -115,7 +115,7 @@ const ageOf = (tables: readonly Table<object>[], models: Models, clock: Clock, m
   };
   return {
     age,
-    seen({ askedAt, end }: Sight): void {
+    seen({ askedAt, end }: HeadPoll): void {
       const known = (): void => {
         knownAt = Math.max(knownAt, askedAt);
       };

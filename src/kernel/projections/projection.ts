@@ -2,10 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { publish } from '../../telemetry.ts';
 import { catchingUp } from '../followers/catching-up.ts';
 import { allLast, checkpointAfter, fitness, isBefore, type KeptCheckpoint, placeOf } from '../followers/checkpoint.ts';
-import { toldStandstill } from '../followers/halted-follower.ts';
+import { reportHalted } from '../followers/halted-follower.ts';
 import { lookAhead } from '../look-ahead.ts';
 import { serial } from '../mailbox.ts';
-import { roomIn } from '../rows/disk-space.ts';
+import { diskSpace } from '../rows/disk-space.ts';
 import { damageOf, lookAtRows } from '../rows/row-file.ts';
 import { rowSweep } from '../rows/row-sweep.ts';
 import { takeOverRows } from '../rows/row-takeover.ts';
@@ -24,7 +24,7 @@ export type { Projection, Rows } from './apply-batch.ts';
 export type { ReadModels } from './read-models.ts';
 
 /** So many events of others are passed over, at most, again after a restart. */
-const mostPassed = 10_000;
+const maxPassed = 10_000;
 
 /**
  * Opens the read models, checks of each that it belongs to the log, and follows it; resolves once everything that the store
@@ -42,8 +42,8 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   const followers = await begun(projections, rows, fitness(store, logId, lasts));
   const keeper = keeperOf(followers);
   const inTurn = serial();
-  const room = roomIn(options.dir, (error) => publish('projection.held', { error }));
-  const { get, write, gather, gatheredWritten, writeHeld } = rowWriter(rows, room, followers);
+  const disk = diskSpace(options.dir, (error) => publish('projection.held', { error }));
+  const { get, write, gather, loaded, flushWriteBehind } = rowWriter(rows, disk, followers);
   const passing = projections.flatMap((projection) => projection.passing ?? []);
   /** Events of others since the checkpoints were written. */
   let passed = 0;
@@ -65,14 +65,14 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     hidden.check(from);
     return rows.range(from, within, wanted);
   };
-  const sweep = rowSweep({ range }, passing, (changes) => room.write(() => rows.write(changes, new Map())));
+  const sweep = rowSweep({ range }, passing, (changes) => disk.write(() => rows.write(changes, new Map())));
 
   const going = (): Follower[] => followers.filter(({ stopped, apart }) => !stopped && !apart);
   const waiters = rowWaiters(going);
   const progress = catchingUp(store, () => leastOf(going()));
 
   const stop = (follower: Follower, error: Error, at?: Recorded): void => {
-    follower.stopped = toldStandstill({ follower: follower.projection.name, ...(at && { at }), error });
+    follower.stopped = reportHalted({ follower: follower.projection.name, ...(at && { at }), error });
     hidden.look();
     waiters.look();
   };
@@ -98,7 +98,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     const concerned = going().filter(({ position }) => isBefore(position, end));
     if (concerned.length === 0) return;
     passed = mine.length > 0 ? 0 : passed + batch.length;
-    if (mine.length > 0 || passed >= mostPassed) {
+    if (mine.length > 0 || passed >= maxPassed) {
       const all = concerned.map((follower) => stepOf(follower, mine, end, { get }));
       if (mine.length > 0 && isOpen) options.committing?.(mine);
       // Who has come upon damage by now begins anew.
@@ -148,7 +148,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   const stopGathering = async (): Promise<void> => {
     if (!isGathering) return;
     isGathering = false;
-    await gatheredWritten();
+    await loaded();
     progress.done();
   };
   /** Resolves when all that the store knew has been applied, or nothing more can be. */
@@ -187,7 +187,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       options.committed?.([]);
     };
     const position = () => lastOfOurs;
-    const parts = { rows, room, inTurn, position, met, stopped: stop, failed: broken };
+    const parts = { rows, disk, inTurn, position, met, stopped: stop, failed: broken };
     const step: RepairOptions['stepOf'] = (of, batch, stored) =>
       stepOf(of, ours(batch), batch.at(-1)!.position, stored);
     repairs.set(follower, repair(follower, { ...parts, store, stepOf: step }));
@@ -250,13 +250,13 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     else if (follower.apart) inTurn(() => beginAnew(follower)).catch(broken);
   }
 
-  const stopTakeOver = takeOverRows(rows, room, inTurn, broken);
+  const stopTakeOver = takeOverRows(rows, disk, inTurn, broken);
   let writing: NodeJS.Timeout | undefined;
   const waitNoLonger = (): void => {
     isEnding = true;
     clearTimeout(writing);
     stopTakeOver();
-    room.end();
+    disk.end();
     waiters.end();
   };
   const holders = followers.flatMap(({ held }) => held ?? []);
@@ -264,7 +264,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     if (holders.length === 0 || isEnding) return;
     const pauseMs = Math.min(...holders.map((held) => held.pauseMs));
     writing = setTimeout(() => {
-      inTurn(() => writeHeld(followers, 1)).then(writeLater, broken);
+      inTurn(() => flushWriteBehind(followers, 1)).then(writeLater, broken);
     }, pauseMs).unref();
   };
   writeLater();
@@ -276,7 +276,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       return get(from, key);
     },
     range,
-    written: (reads) => inTurn(() => writeHeld(reads.map(keeper))),
+    written: (reads) => inTurn(() => flushWriteBehind(reads.map(keeper))),
     sweep: (now) => inTurn(() => sweep(now)),
     refresh: rows.refresh,
     reached: (position, withinMs, reads) =>
@@ -286,7 +286,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       return leastOf(going());
     },
     get hasNoRoom() {
-      return room.none;
+      return disk.none;
     },
     failed,
     get stopped() {
@@ -320,13 +320,13 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       waitNoLonger();
       await subscription.close();
       await endRepairs();
-      await inTurn(() => writeHeld(followers));
+      await inTurn(() => flushWriteBehind(followers));
       const moved = going().flatMap(({ projection, checkpoint, position }) =>
         checkpoint && isBefore(placeOf(checkpoint), position)
           ? [[projection.name, { ...checkpoint, passed: String(position) }] as const]
           : [],
       );
-      if (moved.length > 0) await room.write(() => rows.write(new Map(), new Map(moved)));
+      if (moved.length > 0) await disk.write(() => rows.write(new Map(), new Map(moved)));
       await rows.close();
     },
   };

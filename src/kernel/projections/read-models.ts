@@ -1,5 +1,5 @@
 import type { Lasts } from '../followers/checkpoint.ts';
-import type { Standstill } from '../followers/halted-follower.ts';
+import type { HaltedFollower } from '../followers/halted-follower.ts';
 import type { Look } from '../rows/row-file.ts';
 import type { RowReader, Table } from '../rows/rows.ts';
 import type { Ours } from '../store/ownership.ts';
@@ -34,7 +34,7 @@ export interface ReadModels extends RowReader {
    * Those that do not go on: an event that cannot be applied, or that the disk has damaged, is never skipped. What they hold
    * is served all the same.
    */
-  readonly stopped: readonly Standstill[];
+  readonly stopped: readonly HaltedFollower[];
   /** Those whose rows are being made again, since they were damaged or of another log. Reads of their tables throw meanwhile. */
   readonly absent: readonly string[];
   /** Resolves once all these tables can be read. @throws Error where one of them will not be, since its projection has stopped */

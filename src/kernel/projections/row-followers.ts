@@ -1,11 +1,11 @@
 import { publish } from '../../telemetry.ts';
 import { type fitness, isBefore, type KeptCheckpoint, placeOf } from '../followers/checkpoint.ts';
-import type { Standstill } from '../followers/halted-follower.ts';
+import type { HaltedFollower } from '../followers/halted-follower.ts';
 import { markOf, type RowStore, type Table } from '../rows/rows.ts';
 import { DamagedRow } from '../rows/sealed-row.ts';
 import type { Applied, Projection } from './apply-batch.ts';
 import type { WrittenStep } from './row-writer.ts';
-import { HeldRows } from './write-behind.ts';
+import { WriteBehind } from './write-behind.ts';
 
 /** One projection on its way through the log. */
 export interface Follower {
@@ -13,8 +13,8 @@ export interface Follower {
   checkpoint: KeptCheckpoint | undefined;
   /** Everything up to here is applied or somebody else's. */
   position: bigint | null;
-  stopped: Standstill | undefined;
-  readonly held: HeldRows | undefined;
+  stopped: HaltedFollower | undefined;
+  readonly held: WriteBehind | undefined;
   /**
    * It does not go with the others: its rows were damaged, and are to be cleared, or have been and are being made again. Until they
    * are there nobody reads them.
@@ -85,7 +85,7 @@ export const begun = async (
       checkpoint,
       position: checkpoint ? placeOf(checkpoint) : null,
       stopped: undefined,
-      held: projection.isHeld && new HeldRows(),
+      held: projection.isWrittenBehind && new WriteBehind(),
       apart: damage || checkpoint?.isApart ? 'behind' : undefined,
     });
   }

@@ -1,18 +1,18 @@
 import { publish } from '../../telemetry.ts';
 import { isBefore, type KeptCheckpoint } from '../followers/checkpoint.ts';
-import type { Room } from '../rows/disk-space.ts';
+import type { DiskSpace } from '../rows/disk-space.ts';
 import type { RowReader, RowStore } from '../rows/rows.ts';
 import type { EventStore, Recorded, Subscription } from '../store/store.ts';
 import type { Follower, Step } from './row-followers.ts';
 import { rowWriter } from './row-writer.ts';
 
 /** Rows of one transaction: requests wait while it is put together. */
-const mostRows = 1_000;
+const maxRows = 1_000;
 
 export interface RepairOptions {
   readonly store: Pick<EventStore, 'subscribe'>;
   readonly rows: RowStore<KeptCheckpoint>;
-  readonly room: Room;
+  readonly disk: DiskSpace;
   /** Runs one task after the other, those of the followers that go on too. */
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
   readonly stepOf: (follower: Follower, batch: readonly Recorded[], stored: Pick<RowReader, 'get'>) => Step;
@@ -27,8 +27,8 @@ export interface RepairOptions {
 
 /** Makes the rows of one follower from where it is, beside the others, until it has met them. The returned function ends that. */
 export const repair = (follower: Follower, options: RepairOptions): (() => Promise<void>) => {
-  const { store, rows, room, inTurn, stepOf, position, met } = options;
-  const { get, gather, gatheredWritten } = rowWriter(rows, room, [follower], mostRows);
+  const { store, rows, disk, inTurn, stepOf, position, met } = options;
+  const { get, gather, loaded } = rowWriter(rows, disk, [follower], maxRows);
   const began = performance.now();
   let events = 0;
   let isOver = false;
@@ -37,12 +37,12 @@ export const repair = (follower: Follower, options: RepairOptions): (() => Promi
     options.stopped(follower, error, at);
   };
   const meet = async (): Promise<void> => {
-    if (isOver || isBefore(follower.position, position()) || !(await gatheredWritten())) return;
+    if (isOver || isBefore(follower.position, position()) || !(await loaded())) return;
     const { checkpoint } = follower;
     if (checkpoint) {
       const { isApart: _, ...mark } = checkpoint;
       const marks = new Map([[follower.projection.name, mark]]);
-      if (!(await room.write(() => rows.write(new Map(), marks)))) return;
+      if (!(await disk.write(() => rows.write(new Map(), marks)))) return;
       follower.checkpoint = mark;
     }
     isOver = true;

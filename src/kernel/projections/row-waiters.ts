@@ -1,10 +1,10 @@
 import { isBefore } from '../followers/checkpoint.ts';
-import type { Standstill } from '../followers/halted-follower.ts';
+import type { HaltedFollower } from '../followers/halted-follower.ts';
 
 /** Who applies the log, and how far he has come. */
 export interface Advancing {
   readonly position: bigint | null;
-  readonly stopped: Standstill | undefined;
+  readonly stopped: HaltedFollower | undefined;
 }
 
 interface Waiter<Follower> {

@@ -1,14 +1,14 @@
 import type { KeptCheckpoint } from '../followers/checkpoint.ts';
-import type { Room } from '../rows/disk-space.ts';
+import type { DiskSpace } from '../rows/disk-space.ts';
 import type { Changes, RowStore, Table } from '../rows/rows.ts';
 import type { Projection } from './apply-batch.ts';
-import { GatheredRows } from './bulk-load.ts';
-import type { HeldRows } from './write-behind.ts';
+import { BulkLoad } from './bulk-load.ts';
+import type { WriteBehind } from './write-behind.ts';
 
 interface Writer {
   readonly projection: Projection;
   /** Of one whose rows are written later. */
-  readonly held: HeldRows | undefined;
+  readonly held: WriteBehind | undefined;
 }
 
 /** What a batch changes of one writer's rows. */
@@ -20,16 +20,16 @@ export interface WrittenStep {
 
 /**
  * The rows of followers of the log, as the file has them and as they are held.
- * @param mostGathered rows of one transaction of those that are gathered
+ * @param maxGathered rows of one transaction of those that are gathered
  */
 export const rowWriter = (
   rows: RowStore<KeptCheckpoint>,
-  room: Pick<Room, 'write'>,
+  disk: Pick<DiskSpace, 'write'>,
   writers: readonly Writer[],
-  mostGathered?: number,
+  maxGathered?: number,
 ) => {
   const heldIn = new Map(writers.flatMap(({ projection, held }) => projection.tables.map(({ name }) => [name, held])));
-  const gathered = new GatheredRows((changes, marks) => room.write(() => rows.write(changes, marks)), mostGathered);
+  const gathered = new BulkLoad((changes, marks) => disk.write(() => rows.write(changes, marks)), maxGathered);
 
   /** What these steps change at once, and what has to be held. @param isHolding whether anything may be held that is not yet */
   const parted = (steps: readonly WrittenStep[], isHolding: boolean) => {
@@ -65,12 +65,12 @@ export const rowWriter = (
     async write(steps: readonly WrittenStep[]): Promise<boolean> {
       const { changes, marks, hold } = parted(steps, true);
       const isNothing = changes.size === 0 && marks.size === 0;
-      if (!isNothing && !(await room.write(() => rows.write(changes, marks)))) return false;
+      if (!isNothing && !(await disk.write(() => rows.write(changes, marks)))) return false;
       hold();
       return true;
     },
 
-    /** The same, but that nothing is held, and `get` alone shows it until there is much of it or `gatheredWritten`. */
+    /** The same, but that nothing is held, and `get` alone shows it until there is much of it or `loaded`. */
     async gather(steps: readonly WrittenStep[]): Promise<boolean> {
       const { changes, marks, hold } = parted(steps, false);
       hold();
@@ -78,15 +78,15 @@ export const rowWriter = (
     },
 
     /** Resolves once all that was gathered is in the file. @returns whether it is */
-    gatheredWritten: (): Promise<boolean> => gathered.end(),
+    loaded: (): Promise<boolean> => gathered.end(),
 
     /** Writes what these hold, a slice in a turn of the loop, as long as there is room. @param slices of each, at most */
-    async writeHeld(some: readonly Writer[], slices = Number.POSITIVE_INFINITY): Promise<void> {
+    async flushWriteBehind(some: readonly Writer[], slices = Number.POSITIVE_INFINITY): Promise<void> {
       for (const { held, projection } of some) {
         for (let n = 0; n < slices && held && !held.isEmpty; n++) {
           const slice = held.next();
           const marks = new Map(slice.checkpoint && [[projection.name, slice.checkpoint]]);
-          if (!(await room.write(() => rows.write(slice.changes, marks)))) return;
+          if (!(await disk.write(() => rows.write(slice.changes, marks)))) return;
           held.written(slice);
         }
       }

@@ -25,7 +25,7 @@ const sizeOf = (changes: ReadonlyMap<string, TableChanges>): number =>
  * once, and read from the file once. After a crash the projection goes on behind the last checkpoint that was written, so that it meets events again which
  * some of its rows have already: each row of such a projection says up to where it counts.
  */
-export class HeldRows {
+export class WriteBehind {
   /** Changed since the rows that are being written were set apart. */
   #news = new Map<string, TableChanges>();
   #leaving = new Map<string, TableChanges>();

@@ -38,7 +38,7 @@ const isForWantOfRoom = (error: unknown, dir: string): boolean => {
 };
 
 /** Room for the files of one folder. */
-export interface Room {
+export interface DiskSpace {
   /** Nothing can be written now. */
   readonly none: boolean;
   /**
@@ -53,7 +53,7 @@ export interface Room {
 }
 
 /** @param full told once when a write has found the volume full, until one succeeds */
-export const roomIn = (dir: string, full: (error: unknown) => void): Room => {
+export const diskSpace = (dir: string, full: (error: unknown) => void): DiskSpace => {
   let isWaiting = false;
   let isOver = false;
   let lookedAt = Number.NEGATIVE_INFINITY;

@@ -1,5 +1,5 @@
 import type { Millis } from '../../clock.ts';
-import type { Room } from './disk-space.ts';
+import type { DiskSpace } from './disk-space.ts';
 import type { RowStore } from './rows.ts';
 
 /** Between two steps, which take some milliseconds each. */
@@ -11,7 +11,7 @@ const pauseMs: Millis = 15;
  */
 export const takeOverRows = (
   rows: Pick<RowStore<object>, 'takeOver'>,
-  room: Pick<Room, 'write'>,
+  disk: Pick<DiskSpace, 'write'>,
   inTurn: <T>(task: () => Promise<T>) => Promise<T>,
   failed: (error: Error) => void,
 ): (() => void) => {
@@ -19,7 +19,7 @@ export const takeOverRows = (
   let isOver = false;
   const step = async (): Promise<void> => {
     let isDone = false;
-    const isWritten = await room.write(async () => {
+    const isWritten = await disk.write(async () => {
       isDone = isOver || (await rows.takeOver());
     });
     if (!isDone && isWritten && !isOver) next();

@@ -93,7 +93,7 @@ export class NoTables extends Error {
 /** As LMDB says that there is no such file. */
 const noFile = 2;
 /** With those that tables have gone by before they were damaged. */
-const mostNames = 1_000;
+const maxNames = 1_000;
 /** Rows that are given their sums in one transaction: a few milliseconds. */
 const rowsAStep = 1_000;
 
@@ -118,7 +118,7 @@ export const openRows = <Mark extends object>(
     path: dir,
     encoding,
     compression: false,
-    maxDbs: mostNames,
+    maxDbs: maxNames,
     readOnly,
     eventTurnBatching: false,
   });

@@ -19,11 +19,11 @@ export class NoCanonicalForm extends Error {
 }
 
 /** Ours come from bodies of 64 levels at most (contract A.3). A fixed bound, since how far a stack reaches is another at each call. */
-const mostDepth = 128;
+const maxDepth = 128;
 
 /** @throws NoCanonicalForm */
 const deeper = (depth: number): number => {
-  if (depth >= mostDepth) throw new NoCanonicalForm(`what it holds has more than ${mostDepth} levels`);
+  if (depth >= maxDepth) throw new NoCanonicalForm(`what it holds has more than ${maxDepth} levels`);
   return depth + 1;
 };
 

@@ -8,7 +8,7 @@ export type Whose = (event: Recorded) => 'ours' | 'like-ours' | 'foreign';
 export type Ours = (batch: readonly Recorded[]) => readonly Recorded[];
 
 /** So many streams are warned of, each once; the next ones are passed over all the same. */
-const mostWarned = 1_000;
+const maxWarned = 1_000;
 
 /** One for all followers of a log, so that a stream is warned of once. */
 export const oursOf = (whose: Whose): Ours => {
@@ -18,7 +18,7 @@ export const oursOf = (whose: Whose): Ours => {
   const oursIn = (batch: readonly Recorded[]): readonly Recorded[] =>
     batch.filter((event) => {
       const is = whose(event);
-      if (is === 'like-ours' && warned.size < mostWarned && !warned.has(event.stream)) {
+      if (is === 'like-ours' && warned.size < maxWarned && !warned.has(event.stream)) {
         warned.add(event.stream);
         publish('stream.passed_over', { stream: event.stream, type: event.type });
       }

@@ -69,10 +69,10 @@ export type StoreState =
   | { readonly is: 'unknown'; readonly why: string };
 
 /** The end of the log is looked at so often (contract K.1). */
-export const lookEveryMs: Millis = 500;
+export const headPollMs: Millis = 500;
 
 /** What one look at the log told: whoever has seen everything up to `end` knows what there was at `askedAt`. */
-export interface Sight {
+export interface HeadPoll {
   /** Monotonic. */
   readonly askedAt: Millis;
   /** Position of the newest event of all, the store's own included; 0 for an empty log. */
@@ -149,7 +149,7 @@ export interface EventStore {
   proveRights(): Promise<void>;
   readonly state: StoreState;
   /** Told of each look at the end of the log, twice a second while the store is there. The returned function ends it. */
-  onSight(listener: (sight: Sight) => void): () => void;
+  onHeadPoll(listener: (poll: HeadPoll) => void): () => void;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Projection } from '../../src/kernel/projections/apply-batch.ts';
-import { rowWriter } from '../../src/kernel/projections/row-writer.ts';
+import { RowWriter } from '../../src/kernel/projections/row-writer.ts';
 import { WriteBehind } from '../../src/kernel/projections/write-behind.ts';
 import { type Changes, type Table, table } from '../../src/kernel/rows/rows.ts';
 
@@ -27,14 +27,14 @@ const opened = () => {
     },
   };
   const held = new WriteBehind();
-  const follower = { projection, held };
+  const follower = { projection, writeBehind: held };
   const disk = {
     write: async (work: () => Promise<unknown>) => {
       await work();
       return true;
     },
   };
-  const writer = rowWriter(rows as unknown as Parameters<typeof rowWriter>[0], disk, [follower]);
+  const writer = new RowWriter(rows as unknown as ConstructorParameters<typeof RowWriter>[0], disk, [follower]);
   return { file, marks, held, follower, writer };
 };
 
@@ -49,8 +49,8 @@ test('what is held is shown, a removed row too, and is in the file once it is wr
 
 test('nothing is held while a log is caught up with, however long it is', async () => {
   const { file, marks, held, follower, writer } = opened();
-  await writer.gather([{ follower, changes: changes(1), checkpoint: at(1) }]);
-  await writer.gather([{ follower, changes: changes(2), checkpoint: at(2) }]);
+  await writer.load([{ follower, changes: changes(1), checkpoint: at(1) }]);
+  await writer.load([{ follower, changes: changes(2), checkpoint: at(2) }]);
   expect([held.isEmpty, writer.get(numbers, 'a'), file.size]).toEqual([true, { n: 2 }, 0]);
   expect(await writer.loaded()).toBe(true);
   expect([file.get('a'), marks]).toEqual([{ n: 2 }, ['2']]);

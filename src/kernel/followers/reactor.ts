@@ -1,24 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../../telemetry.ts';
-import { CorruptStream } from '../aggregate/fold.ts';
 import { diskSpace } from '../rows/disk-space.ts';
-import { markOf, openRows, type RowStore } from '../rows/rows.ts';
+import { markOf, openRows } from '../rows/rows.ts';
 import type { Ours } from '../store/ownership.ts';
-import { type EventStore, type Recorded, StoreDamaged, type Subscription } from '../store/store.ts';
-import { allLast, checkpointAfter, endOfLog, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
-import { type HaltedFollower, reportHalted } from './halted-follower.ts';
+import type { EventStore } from '../store/store.ts';
+import { allLast, fitness, type KeptCheckpoint, type Lasts } from './checkpoint.ts';
+import type { HaltedFollower } from './halted-follower.ts';
+import { type Reactor, ReactorFollower } from './reactor-follower.ts';
+import { resumePoints } from './resume.ts';
 
-/** A process manager: answers events with commands. What it does must be harmless when done twice. */
-export interface Reactor {
-  readonly name: string;
-  /** Raised where what it does of old events has changed: it then begins again, and the others do not. */
-  readonly version: number;
-  /** Where it begins when it is new: at the first event of the log, or behind those that are there. */
-  readonly begins: 'at the start' | 'at the end';
-  /** Categories of the streams it reads. */
-  readonly categories: readonly string[];
-  react(event: Recorded): Promise<void>;
-}
+export type { Reactor } from './reactor-follower.ts';
 
 export interface ReactorOptions {
   readonly dir: string;
@@ -45,26 +36,6 @@ export interface Reactors {
   close(): Promise<void>;
 }
 
-/** One reactor on its way through the log. */
-interface Follower {
-  readonly reactor: Reactor;
-  /** What it is done with, and of that what is written down. */
-  checkpoint: KeptCheckpoint | undefined;
-  written: KeptCheckpoint | undefined;
-  /** Events of others since that was written. */
-  passed: number;
-  halted: HaltedFollower | undefined;
-  subscription: Subscription | undefined;
-  /** What it was done with is not known any more: it may not be passed over. */
-  readonly isLost: boolean;
-}
-
-/** So many events of others are passed over, at most, again after a restart. */
-const maxPassed = 10_000;
-/** Tries after which a reaction is said to stand still, 25 s after the first at the earliest. */
-const triesUntilTold = 8;
-const longestRetryMs = 30_000;
-
 /**
  * Runs each reactor from its own checkpoint, events in order. A reaction that fails is repeated until it succeeds: none is
  * ever skipped. Where repeating cannot heal it that reactor stops; the others go on. The checkpoints follow the reactions, so
@@ -72,172 +43,80 @@ const longestRetryMs = 30_000;
  */
 export const startReactors = async (options: ReactorOptions): Promise<Reactors> => {
   const { store, logId, reactors, ours, lasts = allLast, retryMs = 200, keepMs = 1000 } = options;
-  const log = { logId, lasts };
+  const log = { store, logId, lasts, ours, retryMs };
   mkdirSync(options.dir, { recursive: true });
   const rows = openRows<KeptCheckpoint>(options.dir, [], { hasOldMarks: true });
   const disk = diskSpace(options.dir, () => {});
-  let closing = new AbortController();
 
-  const failed = (error: Error) => publish('reaction.failed', { reactor: 'all', stream: '$all', error });
+  const failed = (error: unknown) => publish('reaction.failed', { reactor: 'all', stream: '$all', error });
   let isUnkept = false;
-  const keep = async (due: readonly Follower[]): Promise<void> => {
-    const kept = due.flatMap((follower) =>
-      follower.checkpoint ? [{ follower, checkpoint: follower.checkpoint }] : [],
-    );
+  const keep = async (due: readonly ReactorFollower[]): Promise<void> => {
+    const kept = due.flatMap((of) => (of.checkpoint ? [{ of, checkpoint: of.checkpoint }] : []));
     if (kept.length === 0 || disk.none) return;
     try {
-      await rows.write(
-        new Map(),
-        new Map(kept.map(({ follower, checkpoint }) => [follower.reactor.name, checkpoint] as const)),
-      );
-      for (const { follower, checkpoint } of kept) {
-        follower.written = checkpoint;
-        follower.passed = 0;
-      }
+      await rows.write(new Map(), new Map(kept.map(({ of, checkpoint }) => [of.reactor.name, checkpoint] as const)));
+      for (const { of, checkpoint } of kept) of.written(checkpoint);
       isUnkept = false;
     } catch (error) {
-      if (!isUnkept) failed(error as Error);
+      if (!isUnkept) failed(error);
       isUnkept = true;
     }
   };
-
-  /** False when it was told to end before the reaction had succeeded. */
-  const reactTo = async (follower: Follower, event: Recorded): Promise<boolean> => {
-    const { reactor } = follower;
-    const { signal } = closing;
-    for (let tries = 1, wait = retryMs; !signal.aborted; tries++, wait = Math.min(wait * 2, longestRetryMs)) {
-      try {
-        await reactor.react(event);
-        if (tries > 1) publish('follower.resumed', { follower: reactor.name });
-        follower.halted = undefined;
-        return true;
-      } catch (error) {
-        const isFinal = error instanceof StoreDamaged || error instanceof CorruptStream;
-        if (isFinal || tries === triesUntilTold) {
-          follower.halted = reportHalted({ follower: reactor.name, at: event, error: error as Error });
-        } else if (tries === 1) publish('reaction.failed', { reactor: reactor.name, stream: event.stream, error });
-        if (isFinal) throw error;
-        await pause(wait, signal);
-      }
-    }
-    return false;
-  };
-
-  const follow = (follower: Follower): Subscription => {
-    const { reactor } = follower;
-    const done = (mine: readonly Recorded[], end: bigint): void => {
-      const next = checkpointAfter(follower.checkpoint, log, mine, end);
-      follower.checkpoint = next && { ...next, version: reactor.version };
-    };
-    return store.subscribe({
-      after: follower.checkpoint ? placeOf(follower.checkpoint) : null,
-      async deliver(batch) {
-        const mine = ours(batch);
-        let handled = 0;
-        for (const [index, event] of mine.entries()) {
-          if (!reactor.categories.includes(event.stream.slice(0, event.stream.indexOf('-')))) continue;
-          if (!(await reactTo(follower, event))) return;
-          done(mine.slice(handled, index + 1), event.position);
-          handled = index + 1;
-        }
-        done(mine.slice(handled), batch.at(-1)!.position);
-        follower.passed += batch.length - mine.length;
-      },
-      failed(error) {
-        follower.halted ??= reportHalted({ follower: reactor.name, error });
-      },
-    });
-  };
-
-  /** Puts one where it begins when it has no checkpoint, which holds from now on: what comes next is not passed over. */
-  const place = async (follower: Follower): Promise<void> => {
-    if (follower.checkpoint || follower.isLost || follower.reactor.begins === 'at the start') return;
-    const end = await endOfLog(store, log);
-    follower.checkpoint = end && { ...end, version: follower.reactor.version };
+  /** Where a new one begins is written at once: what comes next is not passed over. */
+  const place = async (follower: ReactorFollower): Promise<void> => {
+    if (follower.checkpoint || follower.reactor.begins === 'at the start') return;
+    await follower.skipToEnd();
     await keep([follower]);
   };
-
-  /** What an earlier release has written down is given its sums. */
-  const sealOld = async (): Promise<void> => {
+  const sealOldRows = async (): Promise<void> => {
     await keep(followers);
     try {
       while (!disk.none && !(await rows.takeOver()));
     } catch (error) {
-      failed(error as Error);
+      failed(error);
     }
   };
-  const followers = await begun(reactors, rows, fitness(store, logId, lasts));
-  for (const follower of followers) await place(follower);
-  await sealOld();
-  for (const follower of followers) follower.subscription = follow(follower);
+  const beginAgain = (reason: string, names: readonly string[]) =>
+    publish('reactors.begun_again', { reason, reactors: names });
 
-  const isDue = ({ checkpoint, written, passed }: Follower): boolean =>
-    checkpoint !== undefined && (checkpoint.position !== written?.position || passed >= maxPassed);
-  const keeping = setInterval(() => void keep(followers.filter(isDue)), keepMs).unref();
-  const leave = async (): Promise<void> => {
-    closing.abort();
-    await Promise.all(followers.map(({ subscription }) => subscription?.close()));
-  };
+  const points = await resumePoints(reactors, {
+    read({ name }) {
+      const { kept, damage = rows.lost } = markOf(rows, name);
+      return { kept, damage };
+    },
+    whyUnfit: fitness(store, logId, lasts),
+    changed: 'what they do has changed',
+    whyDamaged: ({ message }) => `how far they had come cannot be read: ${message}`,
+    beginAgain,
+  });
+  let followers = points.map(({ of, checkpoint }) => new ReactorFollower(of, log, checkpoint));
+  // What a reactor with a damaged checkpoint was done with is not known: it may pass over nothing.
+  for (const [n, follower] of followers.entries()) if (!points[n]!.damage) await place(follower);
+  await sealOldRows();
+  for (const follower of followers) follower.follow();
+  const keeping = setInterval(() => void keep(followers.filter(({ isDue }) => isDue)), keepMs).unref();
+  const closeAll = () => Promise.all(followers.map((follower) => follower.close()));
 
   return {
     get stopped() {
       return followers.flatMap(({ halted }) => halted ?? []);
     },
     async beginAgain(reason) {
-      publish('reactors.begun_again', { reason, reactors: reactors.map(({ name }) => name) });
-      await leave();
-      closing = new AbortController();
+      const names = reactors.map(({ name }) => name);
+      beginAgain(reason, names);
+      await closeAll();
+      for (const name of names) rows.clear(name, []);
+      followers = points.map(({ of }) => new ReactorFollower(of, log));
       for (const follower of followers) {
-        Object.assign(follower, begin(follower.reactor, undefined));
-        rows.clear(follower.reactor.name, []);
         await place(follower);
-        follower.subscription = follow(follower);
+        follower.follow();
       }
     },
     async close() {
-      await leave();
+      await closeAll();
       clearInterval(keeping);
-      await keep(followers.filter(({ checkpoint, written }) => checkpoint !== written));
+      await keep(followers.filter(({ isUnwritten }) => isUnwritten));
       await rows.close();
     },
   };
 };
-
-const begin = (reactor: Reactor, checkpoint: KeptCheckpoint | undefined, isLost = false): Follower => ({
-  reactor,
-  checkpoint,
-  written: checkpoint,
-  passed: 0,
-  halted: undefined,
-  subscription: undefined,
-  isLost,
-});
-
-/** The reactors at their checkpoints; one whose checkpoint cannot be gone on from has none. */
-const begun = async (
-  reactors: readonly Reactor[],
-  rows: RowStore<KeptCheckpoint>,
-  whyUnfit: ReturnType<typeof fitness>,
-): Promise<Follower[]> => {
-  const followers: Follower[] = [];
-  const unfit = new Map<string, string[]>();
-  for (const reactor of reactors) {
-    const { name, version } = reactor;
-    const { kept, damage = rows.lost } = markOf(rows, name);
-    const why = kept && (kept.version === version ? await whyUnfit(kept) : 'what they do has changed');
-    const reason = damage ? `how far they had come cannot be read: ${damage.message}` : why;
-    if (reason !== undefined) unfit.set(reason, [...(unfit.get(reason) ?? []), name]);
-    followers.push(begin(reactor, reason === undefined ? kept : undefined, damage !== undefined));
-  }
-  for (const [reason, names] of unfit) publish('reactors.begun_again', { reason, reactors: names });
-  return followers;
-};
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });

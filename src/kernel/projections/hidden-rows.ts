@@ -1,5 +1,11 @@
+import type { HaltedFollower } from '../followers/halted-follower.ts';
 import type { Table } from '../rows/rows.ts';
-import type { Follower } from './row-followers.ts';
+import type { Projection } from './apply-batch.ts';
+
+interface Follower {
+  readonly projection: Projection;
+  readonly halted: HaltedFollower | undefined;
+}
 
 interface Waiter {
   readonly followers: readonly Follower[];
@@ -50,14 +56,14 @@ export class HiddenRows {
     });
   }
 
-  /** To be called when a follower has stopped. */
+  /** To be called when a follower has halted. */
   look(): void {
     for (const waiter of this.#waiters) {
       const hidden = waiter.followers.filter((follower) => this.#followers.has(follower));
-      const stopped = hidden.find((follower) => follower.stopped)?.stopped;
-      if (hidden.length > 0 && !stopped) continue;
+      const halted = hidden.find((follower) => follower.halted)?.halted;
+      if (hidden.length > 0 && !halted) continue;
       this.#waiters.delete(waiter);
-      if (stopped) waiter.reject(stopped.error);
+      if (halted) waiter.reject(halted.error);
       else waiter.resolve();
     }
   }

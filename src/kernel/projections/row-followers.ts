@@ -1,10 +1,13 @@
 import { publish } from '../../telemetry.ts';
 import { type fitness, isBefore, type KeptCheckpoint, placeOf } from '../followers/checkpoint.ts';
-import type { HaltedFollower } from '../followers/halted-follower.ts';
+import { type HaltedFollower, reportHalted } from '../followers/halted-follower.ts';
+import { resumePoints } from '../followers/resume.ts';
 import { markOf, type RowStore, type Table } from '../rows/rows.ts';
 import { DamagedRow } from '../rows/sealed-row.ts';
-import type { Applied, Projection } from './apply-batch.ts';
-import type { WrittenStep } from './row-writer.ts';
+import type { Recorded } from '../store/store.ts';
+import type { Projection } from './apply-batch.ts';
+import { HiddenRows } from './hidden-rows.ts';
+import { rowWaiters } from './row-waiters.ts';
 import { WriteBehind } from './write-behind.ts';
 
 /** One projection on its way through the log. */
@@ -13,20 +16,10 @@ export interface Follower {
   checkpoint: KeptCheckpoint | undefined;
   /** Everything up to here is applied or somebody else's. */
   position: bigint | null;
-  stopped: HaltedFollower | undefined;
-  readonly held: WriteBehind | undefined;
-  /**
-   * It does not go with the others: its rows were damaged, and are to be cleared, or have been and are being made again. Until they
-   * are there nobody reads them.
-   */
-  apart: 'damaged' | 'behind' | undefined;
-}
-
-/** What a batch does to one follower. */
-export interface Step extends WrittenStep {
-  readonly follower: Follower;
-  readonly failure: Applied['failure'];
-  readonly position: bigint | null;
+  halted: HaltedFollower | undefined;
+  readonly writeBehind: WriteBehind | undefined;
+  /** Damaged rows are to be cleared, or have been and are being rebuilt beside the other projections. Their reads throw meanwhile. */
+  repair: 'damaged' | 'rebuilding' | undefined;
 }
 
 /** Where the one is that has come least far; null before the first event. */
@@ -36,19 +29,63 @@ export const leastOf = (some: readonly Follower[]): bigint | null =>
     some[0]?.position ?? null,
   );
 
-/** @throws Error where two projections declare one table */
-export const keeperOf = (followers: readonly Follower[]): ((table: Table<unknown>) => Follower) => {
-  const keepers = new Map<string, Follower>();
-  for (const follower of followers) {
+/** The projections of one file of rows: how far each has come, which may be read, and who waits for them. */
+export class RowFollowers {
+  readonly all: readonly Follower[];
+  readonly of: (table: Table<unknown>) => Follower;
+  readonly hidden: HiddenRows;
+  readonly waiters = rowWaiters(() => this.active);
+  /** Callers have the rows. With damage before that they would lack more than the news, so the open fails. */
+  isOpen = false;
+  readonly #rows: RowStore<KeptCheckpoint>;
+
+  /** @throws Error where two projections declare one table */
+  constructor(all: readonly Follower[], rows: RowStore<KeptCheckpoint>, absent: (projection: string) => Error) {
+    this.all = all;
+    this.of = followerOfTable(all);
+    this.hidden = new HiddenRows(this.of, absent);
+    this.#rows = rows;
+    // Where all are to be rebuilt there are no others to do it beside.
+    const isAll = all.every(({ repair }) => repair);
+    for (const follower of all) {
+      if (isAll) follower.repair = undefined;
+      else if (follower.repair) this.hidden.hide(follower);
+    }
+  }
+
+  /** Those that follow the log together. */
+  get active(): Follower[] {
+    return this.all.filter(({ halted, repair }) => !halted && !repair);
+  }
+
+  halt(follower: Follower, error: Error, at?: Recorded): void {
+    follower.halted = reportHalted({ follower: follower.projection.name, ...(at && { at }), error });
+    this.hidden.look();
+    this.waiters.look();
+  }
+
+  /** Removes the rows and the checkpoint of one. */
+  clear(follower: Follower): void {
+    follower.writeBehind?.clear();
+    this.#rows.clear(follower.projection.name, follower.projection.tables);
+    follower.checkpoint = undefined;
+    follower.position = null;
+    follower.halted = undefined;
+  }
+}
+
+const followerOfTable = (all: readonly Follower[]): ((table: Table<unknown>) => Follower) => {
+  const byTable = new Map<string, Follower>();
+  for (const follower of all) {
     for (const { name } of follower.projection.tables) {
-      if (keepers.has(name)) throw new Error(`two projections declare the table ${name}`);
-      keepers.set(name, follower);
+      if (byTable.has(name)) throw new Error(`two projections declare the table ${name}`);
+      byTable.set(name, follower);
     }
   }
   return ({ name }) => {
-    const keeper = keepers.get(name);
-    if (!keeper) throw new Error(`no projection declares the table ${name}`);
-    return keeper;
+    const follower = byTable.get(name);
+    if (!follower) throw new Error(`no projection declares the table ${name}`);
+    return follower;
   };
 };
 
@@ -62,33 +99,32 @@ const lostTable = (
   return lost ? new DamagedRow(`The table ${lost.name} is no longer in the file.`) : undefined;
 };
 
-/** The projections at their checkpoints. The rows of one that cannot be gone on with are gone. */
-export const begun = async (
+/** The projections at their checkpoints. Clears the rows of those that begin again. */
+export const resumedFollowers = async (
   projections: readonly Projection[],
   rows: RowStore<KeptCheckpoint>,
   whyUnfit: ReturnType<typeof fitness>,
 ): Promise<Follower[]> => {
   if (rows.lost) publish('rows.damaged', { projections: projections.map(({ name }) => name), error: rows.lost });
-  const followers: Follower[] = [];
-  const unfit = new Map<string, string[]>();
-  for (const projection of projections) {
-    const { name, version } = projection;
-    const { kept, damage = lostTable(rows, projection, kept) } = markOf(rows, name, projection.tables);
-    if (damage) publish('rows.damaged', { projections: [name], error: damage });
-    const found = damage ? undefined : kept;
-    const reason = found && (found.version === version ? await whyUnfit(found) : 'the layout of its rows has changed');
-    if (reason !== undefined) unfit.set(reason, [...(unfit.get(reason) ?? []), name]);
-    const checkpoint = reason === undefined ? found : undefined;
-    if (!checkpoint) rows.clear(name, projection.tables);
-    followers.push({
+  const points = await resumePoints(projections, {
+    read(projection) {
+      const { kept, damage = lostTable(rows, projection, kept) } = markOf(rows, projection.name, projection.tables);
+      if (damage) publish('rows.damaged', { projections: [projection.name], error: damage });
+      return { kept, damage };
+    },
+    whyUnfit,
+    changed: 'the layout of its rows has changed',
+    beginAgain: (reason, names) => publish('projection.rebuilt', { reason, projections: names }),
+  });
+  return points.map(({ of: projection, checkpoint, damage }) => {
+    if (!checkpoint) rows.clear(projection.name, projection.tables);
+    return {
       projection,
       checkpoint,
       position: checkpoint ? placeOf(checkpoint) : null,
-      stopped: undefined,
-      held: projection.isWrittenBehind && new WriteBehind(),
-      apart: damage || checkpoint?.isApart ? 'behind' : undefined,
-    });
-  }
-  for (const [reason, names] of unfit) publish('projection.rebuilt', { reason, projections: names });
-  return followers;
+      halted: undefined,
+      writeBehind: projection.isWrittenBehind && new WriteBehind(),
+      repair: damage || checkpoint?.isApart ? 'rebuilding' : undefined,
+    };
+  });
 };

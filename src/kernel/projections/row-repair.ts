@@ -1,10 +1,12 @@
 import { publish } from '../../telemetry.ts';
 import { isBefore, type KeptCheckpoint } from '../followers/checkpoint.ts';
 import type { DiskSpace } from '../rows/disk-space.ts';
-import type { RowReader, RowStore } from '../rows/rows.ts';
+import type { RowStore } from '../rows/rows.ts';
+import type { Ours } from '../store/ownership.ts';
 import type { EventStore, Recorded, Subscription } from '../store/store.ts';
-import type { Follower, Step } from './row-followers.ts';
-import { rowWriter } from './row-writer.ts';
+import type { LogApplier } from './apply-log.ts';
+import type { Follower } from './row-followers.ts';
+import { RowWriter } from './row-writer.ts';
 
 /** Rows of one transaction: requests wait while it is put together. */
 const maxRows = 1_000;
@@ -15,29 +17,28 @@ export interface RepairOptions {
   readonly disk: DiskSpace;
   /** Runs one task after the other, those of the followers that go on too. */
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
-  readonly stepOf: (follower: Follower, batch: readonly Recorded[], stored: Pick<RowReader, 'get'>) => Step;
-  /** Of the last event of ours that has come to the followers that go on. */
-  readonly position: () => bigint | null;
+  readonly ours: Ours;
+  /** Of the other followers. */
+  readonly applier: Pick<LogApplier, 'step' | 'lastOfOurs'>;
   /** It has all that the others have, in the file, and goes on with them. */
-  readonly met: (follower: Follower) => void;
-  /** It does not go on. */
-  readonly stopped: (follower: Follower, error: Error, at?: Recorded) => void;
+  readonly met: () => void;
+  readonly halt: (follower: Follower, error: Error, at?: Recorded) => void;
   readonly failed: (error: Error) => void;
 }
 
 /** Makes the rows of one follower from where it is, beside the others, until it has met them. The returned function ends that. */
 export const repair = (follower: Follower, options: RepairOptions): (() => Promise<void>) => {
-  const { store, rows, disk, inTurn, stepOf, position, met } = options;
-  const { get, gather, loaded } = rowWriter(rows, disk, [follower], maxRows);
+  const { store, rows, disk, inTurn, ours, applier } = options;
+  const writer = new RowWriter(rows, disk, [follower], maxRows);
   const began = performance.now();
   let events = 0;
   let isOver = false;
   const stop = (error: Error, at?: Recorded): void => {
     isOver = true;
-    options.stopped(follower, error, at);
+    options.halt(follower, error, at);
   };
   const meet = async (): Promise<void> => {
-    if (isOver || isBefore(follower.position, position()) || !(await loaded())) return;
+    if (isOver || isBefore(follower.position, applier.lastOfOurs) || !(await writer.loaded())) return;
     const { checkpoint } = follower;
     if (checkpoint) {
       const { isApart: _, ...mark } = checkpoint;
@@ -48,16 +49,16 @@ export const repair = (follower: Follower, options: RepairOptions): (() => Promi
     isOver = true;
     const seconds = Math.round((performance.now() - began) / 1000);
     publish('rows.remade', { projection: follower.projection.name, events, seconds });
-    met(follower);
+    options.met();
     // Not from within a batch of its own.
     void subscription.close();
   };
   const apply = async (batch: readonly Recorded[]): Promise<void> => {
     if (isOver) return;
-    const step = stepOf(follower, batch, { get });
-    // It has come upon damage again: whoever is told begins anew.
-    if (follower.apart === 'damaged') return;
-    if (!(await gather([step]))) return;
+    const step = applier.step(follower, ours(batch), batch.at(-1)!.position, writer);
+    // It has come upon damage again, and begins again.
+    if (follower.repair === 'damaged') return;
+    if (!(await writer.load([step]))) return;
     follower.position = step.position;
     follower.checkpoint = step.checkpoint;
     events += batch.length;

@@ -4,7 +4,7 @@ import type { HaltedFollower } from '../followers/halted-follower.ts';
 /** Who applies the log, and how far he has come. */
 export interface Advancing {
   readonly position: bigint | null;
-  readonly stopped: HaltedFollower | undefined;
+  readonly halted: HaltedFollower | undefined;
 }
 
 interface Waiter<Follower> {
@@ -23,7 +23,7 @@ export const rowWaiters = <Follower extends Advancing>(going: () => readonly Fol
     for (const { position, followers = going(), resolve } of [...waiters]) {
       const behind = followers.filter((follower) => isBefore(follower.position, position));
       const isReached = followers.length > 0 && behind.length === 0;
-      if (isReached || isOver || followers.length === 0 || behind.some(({ stopped }) => stopped)) resolve(isReached);
+      if (isReached || isOver || followers.length === 0 || behind.some(({ halted }) => halted)) resolve(isReached);
     }
   };
   return {

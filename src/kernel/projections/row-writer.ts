@@ -7,8 +7,7 @@ import type { WriteBehind } from './write-behind.ts';
 
 interface Writer {
   readonly projection: Projection;
-  /** Of one whose rows are written later. */
-  readonly held: WriteBehind | undefined;
+  readonly writeBehind: WriteBehind | undefined;
 }
 
 /** What a batch changes of one writer's rows. */
@@ -18,78 +17,79 @@ export interface WrittenStep {
   readonly checkpoint: KeptCheckpoint | undefined;
 }
 
-/**
- * The rows of followers of the log, as the file has them and as they are held.
- * @param maxGathered rows of one transaction of those that are gathered
- */
-export const rowWriter = (
-  rows: RowStore<KeptCheckpoint>,
-  disk: Pick<DiskSpace, 'write'>,
-  writers: readonly Writer[],
-  maxGathered?: number,
-) => {
-  const heldIn = new Map(writers.flatMap(({ projection, held }) => projection.tables.map(({ name }) => [name, held])));
-  const gathered = new BulkLoad((changes, marks) => disk.write(() => rows.write(changes, marks)), maxGathered);
+/** The rows of followers of the log: those in the file, and those that are to be written to it. */
+export class RowWriter {
+  readonly #rows: RowStore<KeptCheckpoint>;
+  readonly #disk: Pick<DiskSpace, 'write'>;
+  readonly #buffers: ReadonlyMap<string, WriteBehind | undefined>;
+  readonly #bulk: BulkLoad;
 
-  /** What these steps change at once, and what has to be held. @param isHolding whether anything may be held that is not yet */
-  const parted = (steps: readonly WrittenStep[], isHolding: boolean) => {
-    const changes = new Map<string, Changes extends ReadonlyMap<string, infer Changed> ? Changed : never>();
-    const marks = new Map<string, KeptCheckpoint>();
-    const later: WrittenStep[] = [];
-    for (const step of steps) {
-      const { held, projection } = step.follower;
-      if (held && !(held.isEmpty && (!isHolding || step.changes.size === 0))) {
-        later.push(step);
-        continue;
+  /** @param maxBulkRows rows of one transaction of a bulk load */
+  constructor(
+    rows: RowStore<KeptCheckpoint>,
+    disk: Pick<DiskSpace, 'write'>,
+    writers: readonly Writer[],
+    maxBulkRows?: number,
+  ) {
+    this.#rows = rows;
+    this.#disk = disk;
+    this.#buffers = new Map(
+      writers.flatMap(({ projection, writeBehind }) => projection.tables.map(({ name }) => [name, writeBehind])),
+    );
+    this.#bulk = new BulkLoad((changes, marks) => disk.write(() => rows.write(changes, marks)), maxBulkRows);
+  }
+
+  get<Row>(from: Table<Row>, key: string): Row | undefined {
+    const buffered = this.#buffers.get(from.name)?.get(from, key);
+    const row = buffered === undefined ? this.#bulk.get(from, key) : buffered;
+    return row === undefined ? this.#rows.get(from, key) : ((row ?? undefined) as Row | undefined);
+  }
+
+  /**
+   * Writes in one transaction what these steps change, but for what goes into write-behind buffers.
+   * @returns whether it is done
+   */
+  async write(steps: readonly WrittenStep[]): Promise<boolean> {
+    const buffered = steps.filter(({ follower: { writeBehind }, changes }) => {
+      return writeBehind && !(writeBehind.isEmpty && changes.size === 0);
+    });
+    const { changes, marks } = together(steps.filter((step) => !buffered.includes(step)));
+    const isNothing = changes.size === 0 && marks.size === 0;
+    if (!isNothing && !(await this.#disk.write(() => this.#rows.write(changes, marks)))) return false;
+    for (const step of buffered) step.follower.writeBehind!.add(step.changes, step.checkpoint);
+    return true;
+  }
+
+  /** Adds these steps to the bulk load; a buffer that is not empty takes its own. `get` alone shows them until they are written. */
+  async load(steps: readonly WrittenStep[]): Promise<boolean> {
+    const buffered = steps.filter(({ follower: { writeBehind } }) => writeBehind && !writeBehind.isEmpty);
+    for (const step of buffered) step.follower.writeBehind!.add(step.changes, step.checkpoint);
+    const { changes, marks } = together(steps.filter((step) => !buffered.includes(step)));
+    return this.#bulk.add(changes, marks);
+  }
+
+  /** Ends the bulk load. @returns whether all of it is in the file */
+  loaded(): Promise<boolean> {
+    return this.#bulk.end();
+  }
+
+  /** Writes the buffers of these, a slice in a turn of the loop, as long as there is room. @param slices of each, at most */
+  async flushWriteBehind(some: readonly Writer[], slices = Number.POSITIVE_INFINITY): Promise<void> {
+    for (const { writeBehind, projection } of some) {
+      for (let n = 0; n < slices && writeBehind && !writeBehind.isEmpty; n++) {
+        const slice = writeBehind.next();
+        const marks = new Map(slice.checkpoint && [[projection.name, slice.checkpoint]]);
+        if (!(await this.#disk.write(() => this.#rows.write(slice.changes, marks)))) return;
+        writeBehind.written(slice);
       }
-      for (const [table, changed] of step.changes) changes.set(table, changed);
-      if (step.checkpoint) marks.set(projection.name, step.checkpoint);
     }
-    const hold = (): void => {
-      for (const { follower, changes: own, checkpoint } of later) follower.held!.add(own, checkpoint);
-    };
-    return { changes, marks, hold };
-  };
+  }
+}
 
-  return {
-    get<Row>(from: Table<Row>, key: string): Row | undefined {
-      const held = heldIn.get(from.name)?.get(from, key);
-      const row = held === undefined ? gathered.get(from, key) : held;
-      return row === undefined ? rows.get(from, key) : ((row ?? undefined) as Row | undefined);
-    },
-
-    /**
-     * Writes in one transaction what these steps change; who holds it gets it to hold.
-     * @returns whether it is done
-     */
-    async write(steps: readonly WrittenStep[]): Promise<boolean> {
-      const { changes, marks, hold } = parted(steps, true);
-      const isNothing = changes.size === 0 && marks.size === 0;
-      if (!isNothing && !(await disk.write(() => rows.write(changes, marks)))) return false;
-      hold();
-      return true;
-    },
-
-    /** The same, but that nothing is held, and `get` alone shows it until there is much of it or `loaded`. */
-    async gather(steps: readonly WrittenStep[]): Promise<boolean> {
-      const { changes, marks, hold } = parted(steps, false);
-      hold();
-      return gathered.add(changes, marks);
-    },
-
-    /** Resolves once all that was gathered is in the file. @returns whether it is */
-    loaded: (): Promise<boolean> => gathered.end(),
-
-    /** Writes what these hold, a slice in a turn of the loop, as long as there is room. @param slices of each, at most */
-    async flushWriteBehind(some: readonly Writer[], slices = Number.POSITIVE_INFINITY): Promise<void> {
-      for (const { held, projection } of some) {
-        for (let n = 0; n < slices && held && !held.isEmpty; n++) {
-          const slice = held.next();
-          const marks = new Map(slice.checkpoint && [[projection.name, slice.checkpoint]]);
-          if (!(await disk.write(() => rows.write(slice.changes, marks)))) return;
-          held.written(slice);
-        }
-      }
-    },
-  };
-};
+/** Followers have tables of their own, so no step changes what another does. */
+const together = (steps: readonly WrittenStep[]) => ({
+  changes: new Map(steps.flatMap(({ changes }) => [...changes])),
+  marks: new Map(
+    steps.flatMap(({ follower, checkpoint }) => (checkpoint ? [[follower.projection.name, checkpoint] as const] : [])),
+  ),
+});

@@ -103,3 +103,25 @@ export class WriteBehind {
     this.#leaving.clear();
   }
 }
+
+/** Writes buffers a little at a time, whenever a slice of one is due. The returned function ends that. */
+export const flushSlowly = (
+  buffers: readonly WriteBehind[],
+  flush: () => Promise<void>,
+  failed: (error: Error) => void,
+): (() => void) => {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = buffers.length === 0;
+  const next = (): void => {
+    if (isOver) return;
+    timer = setTimeout(
+      () => void flush().then(next, failed),
+      Math.min(...buffers.map(({ pauseMs }) => pauseMs)),
+    ).unref();
+  };
+  next();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+};

@@ -1,0 +1,140 @@
+import { publish } from '../../telemetry.ts';
+import { CorruptStream } from '../aggregate/fold.ts';
+import type { Ours } from '../store/ownership.ts';
+import { type EventStore, type Recorded, StoreDamaged, type Subscription } from '../store/store.ts';
+import { checkpointAfter, endOfLog, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
+import { type HaltedFollower, reportHalted } from './halted-follower.ts';
+
+/** A process manager: answers facts with commands. What it does must be harmless when done twice. */
+export interface Reactor {
+  readonly name: string;
+  /** Raised where what it does of old facts has changed: it then begins again, and the others do not. */
+  readonly version: number;
+  /** Where it begins when it is new: at the first event of the log, or behind those that are there. */
+  readonly begins: 'at the start' | 'at the end';
+  /** Categories of the streams it reads. */
+  readonly categories: readonly string[];
+  react(event: Recorded): Promise<void>;
+}
+
+/** So many events of others are passed over, at most, again after a restart. */
+const maxPassed = 10_000;
+/** Tries after which the reactor counts as halted, 25 s after the first at the earliest. */
+const triesUntilHalted = 8;
+const maxRetryMs = 30_000;
+
+export interface FollowedLog {
+  readonly store: Pick<EventStore, 'readAll' | 'subscribe'>;
+  readonly logId: string;
+  readonly lasts: Lasts;
+  readonly ours: Ours;
+  /** Wait before the second try of a reaction. */
+  readonly retryMs: number;
+}
+
+/** One reactor on its way through the log: reacts to one event after another, and repeats a reaction that fails. */
+export class ReactorFollower {
+  readonly reactor: Reactor;
+  readonly #log: FollowedLog;
+  readonly #closing = new AbortController();
+  /** What it is done with. */
+  checkpoint: KeptCheckpoint | undefined;
+  halted: HaltedFollower | undefined;
+  #written: KeptCheckpoint | undefined;
+  /** Events of others since the checkpoint was written. */
+  #passed = 0;
+  #subscription: Subscription | undefined;
+
+  constructor(reactor: Reactor, log: FollowedLog, checkpoint?: KeptCheckpoint) {
+    this.reactor = reactor;
+    this.#log = log;
+    this.checkpoint = checkpoint;
+    this.#written = checkpoint;
+  }
+
+  /** Its checkpoint is another than the written one. */
+  get isUnwritten(): boolean {
+    return this.checkpoint !== this.#written;
+  }
+
+  /** Its checkpoint is worth a write. */
+  get isDue(): boolean {
+    const { checkpoint } = this;
+    return checkpoint !== undefined && (checkpoint.position !== this.#written?.position || this.#passed >= maxPassed);
+  }
+
+  written(checkpoint: KeptCheckpoint): void {
+    this.#written = checkpoint;
+    this.#passed = 0;
+  }
+
+  async skipToEnd(): Promise<void> {
+    const end = await endOfLog(this.#log.store, this.#log);
+    this.checkpoint = end && { ...end, version: this.reactor.version };
+  }
+
+  follow(): void {
+    const { store } = this.#log;
+    this.#subscription = store.subscribe({
+      after: this.checkpoint ? placeOf(this.checkpoint) : null,
+      deliver: (batch) => this.#deliver(batch),
+      failed: (error) => {
+        this.halted ??= reportHalted({ follower: this.reactor.name, error });
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#subscription?.close();
+  }
+
+  async #deliver(batch: readonly Recorded[]): Promise<void> {
+    const mine = this.#log.ours(batch);
+    let handled = 0;
+    for (const [index, event] of mine.entries()) {
+      if (!this.reactor.categories.includes(event.stream.slice(0, event.stream.indexOf('-')))) continue;
+      if (!(await this.#reactTo(event))) return;
+      this.#advance(mine.slice(handled, index + 1), event.position);
+      handled = index + 1;
+    }
+    this.#advance(mine.slice(handled), batch.at(-1)!.position);
+    this.#passed += batch.length - mine.length;
+  }
+
+  #advance(mine: readonly Recorded[], end: bigint): void {
+    const next = checkpointAfter(this.checkpoint, this.#log, mine, end);
+    this.checkpoint = next && { ...next, version: this.reactor.version };
+  }
+
+  /** @returns false where it was closed before the reaction succeeded */
+  async #reactTo(event: Recorded): Promise<boolean> {
+    const { name } = this.reactor;
+    const { signal } = this.#closing;
+    for (let tries = 1, wait = this.#log.retryMs; !signal.aborted; tries++, wait = Math.min(wait * 2, maxRetryMs)) {
+      try {
+        await this.reactor.react(event);
+        if (tries > 1) publish('follower.resumed', { follower: name });
+        this.halted = undefined;
+        return true;
+      } catch (error) {
+        const isFinal = error instanceof StoreDamaged || error instanceof CorruptStream;
+        if (isFinal || tries === triesUntilHalted) {
+          this.halted = reportHalted({ follower: name, at: event, error: error as Error });
+        } else if (tries === 1) publish('reaction.failed', { reactor: name, stream: event.stream, error });
+        if (isFinal) throw error;
+        await pause(wait, signal);
+      }
+    }
+    return false;
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });

@@ -58,36 +58,23 @@ export const execute = async <D extends object, F extends DomainEvent, C extends
   memory: Memory,
   command: Command,
 ): Promise<CommandResult<D, F>> => {
-  const { machine } = aggregate;
-  const { stream, commandId, metadata, budget } = command;
+  const { stream, budget } = command;
   let isCurrent = false;
 
   const look = async (): Promise<FoldedStream> => {
-    memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(machine), whose, budget);
+    memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(aggregate.machine), whose, budget);
     memory.goesOn = false;
     isCurrent = true;
     return memory.replay;
   };
 
-  const propose = (from: FoldedStream) => {
-    const events = aggregate.decide[command.name]!(stateOf<D>(from.snapshot), command.input);
-    const records = chained(
-      stream,
-      from,
-      events.map(({ type, ...data }, index): NewEvent => {
-        return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
-      }),
-    );
-    const written = placeOfEvents(from, records);
-    const snapshot = written ? from.snapshot : events.reduce((at, event) => record(machine, at, event), from.snapshot);
-    return { events, records, written, snapshot };
-  };
+  const propose = (from: FoldedStream) => proposal(aggregate, eventId, command, from);
 
   /** On a memory that may be old only events count: nothing to do and a refusal are judged again after a look. */
   const proposeFromMemory = (from: FoldedStream) => {
     try {
-      const proposal = propose(from);
-      return proposal.events.length > 0 ? proposal : undefined;
+      const proposed = propose(from);
+      return proposed.facts.length > 0 ? proposed : undefined;
     } catch {
       return undefined;
     }
@@ -95,13 +82,13 @@ export const execute = async <D extends object, F extends DomainEvent, C extends
 
   let replay = memory.replay && !memory.goesOn ? memory.replay : await look();
   for (let attempt = 1; ; attempt++) {
-    let proposal = isCurrent ? propose(replay) : proposeFromMemory(replay);
-    if (!proposal) {
+    let proposed = isCurrent ? propose(replay) : proposeFromMemory(replay);
+    if (!proposed) {
       replay = await look();
-      proposal = propose(replay);
+      proposed = propose(replay);
     }
-    const { events, records, written, snapshot } = proposal;
-    if (events.length === 0 || written) return resultOf(replay, events, written?.position ?? null);
+    const { facts, events, written, snapshot } = proposed;
+    if (facts.length === 0 || written) return resultOf(replay, facts, written?.position ?? null);
     try {
       const appended = await store.append(stream, records, replay.revision ?? 'no_stream', { budget });
       const first = appended.revision - records.length + 1;
@@ -132,7 +119,27 @@ export const execute = async <D extends object, F extends DomainEvent, C extends
   }
 };
 
-const resultOf = <D, F extends DomainEvent>(
+/** The facts that a command leads to, as events behind what is folded, and whether they are on the stream already. */
+const proposal = <D extends object, F extends Fact, C extends Decisions<D, F>>(
+  { machine, decide }: Aggregate<D, F, C>,
+  eventId: EventId,
+  { stream, name, input, commandId, metadata }: Command,
+  from: FoldedStream,
+) => {
+  const facts = decide[name]!(stateOf<D>(from.snapshot), input);
+  const events = chained(
+    stream,
+    from,
+    facts.map(({ type, ...data }, index): NewEvent => {
+      return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
+    }),
+  );
+  const written = placeOfEvents(from, events);
+  const snapshot = written ? from.snapshot : facts.reduce((at, fact) => record(machine, at, fact), from.snapshot);
+  return { facts, events, written, snapshot };
+};
+
+const resultOf = <D, F extends Fact>(
   replay: FoldedStream,
   events: readonly F[],
   position: bigint | null,

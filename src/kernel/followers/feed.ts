@@ -1,22 +1,28 @@
 import type { LogPage } from '../store/log-page.ts';
 import { type Recorded, StoreDamaged, type SubscribeOptions, type Subscription } from '../store/store.ts';
+import type { PageCache } from './page-cache.ts';
 
 /** The subscription that feeds all. */
-export interface Source {
-  /** The batch that came last; whoever joins gets what he lacks of it. */
-  last: readonly Recorded[];
+export class Source {
+  /** The batch that came last; a follower that joins gets what it lacks of it. */
+  last: readonly Recorded[] = [];
   /** Everything up to here, which is before the last batch, has been handed on. */
   before: bigint | null;
   /** Position of the newest event up to there that came from it and is not the store's own: a read finds it. */
-  readable: bigint | null;
+  readable: bigint | null = null;
   /** The store has said that there is nothing more for now. */
-  isCaughtUp: boolean;
+  isCaughtUp = false;
   opened: Subscription | undefined;
-}
 
-/** A page of the log, and how far those had come who were fed when it was asked for. */
-export interface Reading extends Pick<Source, 'before' | 'readable'> {
-  readonly page: Promise<LogPage>;
+  constructor(after: bigint | null) {
+    this.before = after;
+  }
+
+  came(batch: readonly Recorded[]): void {
+    this.before = this.last.at(-1)?.position ?? this.before;
+    this.readable = this.last.findLast(({ type }) => !type.startsWith('$'))?.position ?? this.readable;
+    this.last = batch;
+  }
 }
 
 /** A store of several nodes may read from one that is behind the one that feeds us: it is asked so often before that is believed. */
@@ -24,7 +30,7 @@ const maxShortReads = 10;
 
 interface Surroundings {
   readonly source: () => Source | undefined;
-  readonly read: (after: bigint | null, source: Source) => Reading;
+  readonly pages: PageCache;
   readonly maxWaiting: number;
   readonly retryMs: number;
   readonly moved: () => void;
@@ -142,7 +148,7 @@ export class Feed {
       const source = this.#around.source();
       if (!source) return;
       if (!this.#isBefore(source.before)) return this.#join(source);
-      const { before, readable, page } = this.#around.read(this.#position, source);
+      const { before, readable, page } = this.#around.pages.read(this.#position, source);
       const read = await this.#unlessAway(page);
       if (!read || this.#hasEnded) continue;
       await this.#deliver(read.events);

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../../telemetry.ts';
-import { diskSpace } from '../rows/disk-space.ts';
-import { markOf, openRows } from '../rows/rows.ts';
+import { type DiskSpace, diskSpace } from '../rows/disk-space.ts';
+import { markOf, openRows, type RowStore } from '../rows/rows.ts';
 import type { Ours } from '../store/ownership.ts';
 import type { EventStore } from '../store/store.ts';
 import { allLast, fitness, type KeptCheckpoint, type Lasts } from './checkpoint.ts';
@@ -48,33 +48,12 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   const rows = openRows<KeptCheckpoint>(options.dir, [], { hasOldMarks: true });
   const disk = diskSpace(options.dir, () => {});
 
-  const failed = (error: unknown) => publish('reaction.failed', { reactor: 'all', stream: '$all', error });
-  let isUnkept = false;
-  const keep = async (due: readonly ReactorFollower[]): Promise<void> => {
-    const kept = due.flatMap((of) => (of.checkpoint ? [{ of, checkpoint: of.checkpoint }] : []));
-    if (kept.length === 0 || disk.none) return;
-    try {
-      await rows.write(new Map(), new Map(kept.map(({ of, checkpoint }) => [of.reactor.name, checkpoint] as const)));
-      for (const { of, checkpoint } of kept) of.written(checkpoint);
-      isUnkept = false;
-    } catch (error) {
-      if (!isUnkept) failed(error);
-      isUnkept = true;
-    }
-  };
+  const checkpoints = checkpointWriter(rows, disk);
   /** Where a new one begins is written at once: what comes next is not passed over. */
   const place = async (follower: ReactorFollower): Promise<void> => {
     if (follower.checkpoint || follower.reactor.begins === 'at the start') return;
     await follower.skipToEnd();
-    await keep([follower]);
-  };
-  const sealOldRows = async (): Promise<void> => {
-    await keep(followers);
-    try {
-      while (!disk.none && !(await rows.takeOver()));
-    } catch (error) {
-      failed(error);
-    }
+    await checkpoints.keep([follower]);
   };
   const beginAgain = (reason: string, names: readonly string[]) =>
     publish('reactors.begun_again', { reason, reactors: names });
@@ -92,9 +71,10 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   let followers = points.map(({ of, checkpoint }) => new ReactorFollower(of, log, checkpoint));
   // What a reactor with a damaged checkpoint was done with is not known: it may pass over nothing.
   for (const [n, follower] of followers.entries()) if (!points[n]!.damage) await place(follower);
-  await sealOldRows();
+  await checkpoints.keep(followers);
+  await checkpoints.seal();
   for (const follower of followers) follower.follow();
-  const keeping = setInterval(() => void keep(followers.filter(({ isDue }) => isDue)), keepMs).unref();
+  const keeping = setInterval(() => void checkpoints.keep(followers.filter(({ isDue }) => isDue)), keepMs).unref();
   const closeAll = () => Promise.all(followers.map((follower) => follower.close()));
 
   return {
@@ -115,8 +95,36 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
     async close() {
       await closeAll();
       clearInterval(keeping);
-      await keep(followers.filter(({ isUnwritten }) => isUnwritten));
+      await checkpoints.keep(followers.filter(({ isUnwritten }) => isUnwritten));
       await rows.close();
+    },
+  };
+};
+
+/** Writes checkpoints beside the reactions. A failure is reported once; the next write has the same checkpoints. */
+const checkpointWriter = (rows: RowStore<KeptCheckpoint>, disk: DiskSpace) => {
+  const failed = (error: unknown) => publish('reaction.failed', { reactor: 'all', stream: '$all', error });
+  let hasFailed = false;
+  return {
+    async keep(due: readonly ReactorFollower[]): Promise<void> {
+      const kept = due.flatMap((of) => (of.checkpoint ? [{ of, checkpoint: of.checkpoint }] : []));
+      if (kept.length === 0 || disk.none) return;
+      try {
+        await rows.write(new Map(), new Map(kept.map(({ of, checkpoint }) => [of.reactor.name, checkpoint] as const)));
+        for (const { of, checkpoint } of kept) of.written(checkpoint);
+        hasFailed = false;
+      } catch (error) {
+        if (!hasFailed) failed(error);
+        hasFailed = true;
+      }
+    },
+    /** Gives their checksums to the rows of an earlier release. */
+    async seal(): Promise<void> {
+      try {
+        while (!disk.none && !(await rows.takeOver()));
+      } catch (error) {
+        failed(error);
+      }
     },
   };
 };

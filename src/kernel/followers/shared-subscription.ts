@@ -1,6 +1,6 @@
-import { readPage } from '../store/log-page.ts';
 import type { EventStore, Recorded } from '../store/store.ts';
-import { Feed, type Reading, type Source } from './feed.ts';
+import { Feed, Source } from './feed.ts';
+import { PageCache } from './page-cache.ts';
 
 /**
  * One subscription to the log for any number of followers. To each of them it is as one of its own: every event of others
@@ -22,34 +22,15 @@ export interface SharedOptions {
   readonly doubted?: () => void;
 }
 
-/** Pages that were full: what they hold never changes, and several followers that begin again want the same. */
-const maxPages = 8;
-
 export const shareSubscription = (
   store: Pick<EventStore, 'subscribe' | 'readAll'>,
   { maxWaiting = 4_096, retryMs = 200, passed, doubted }: SharedOptions = {},
 ): SharedSubscription => {
   const feeds = new Set<Feed>();
+  const pages = new PageCache(store);
   let source: Source | undefined;
   /** Called whenever a follower has become idle, has joined or has gone. */
   let moved = (): void => {};
-  const pages = new Map<bigint | null, Reading>();
-
-  const read = (after: bigint | null, from: Source): Reading => {
-    const known = pages.get(after);
-    if (known) return known;
-    const reading = { before: from.before, readable: from.readable, page: readPage(store, after) };
-    pages.set(after, reading);
-    for (const oldest of pages.keys()) {
-      if (pages.size <= maxPages) break;
-      pages.delete(oldest);
-    }
-    const forget = (): void => {
-      if (pages.get(after) === reading) pages.delete(after);
-    };
-    reading.page.then(({ isLast }) => isLast && forget(), forget);
-    return reading;
-  };
 
   /** The log goes on at the pace of the fastest of those that it feeds; the others fall behind, and read for themselves. */
   const pace = async (of: Source): Promise<void> => {
@@ -61,14 +42,12 @@ export const shareSubscription = (
   };
 
   const begin = (after: bigint | null): Source => {
-    const begun: Source = { last: [], before: after, readable: null, isCaughtUp: false, opened: undefined };
+    const begun = new Source(after);
     begun.opened = store.subscribe({
       after,
       async deliver(batch) {
         if (source !== begun) return;
-        begun.before = begun.last.at(-1)?.position ?? begun.before;
-        begun.readable = begun.last.findLast(({ type }) => !type.startsWith('$'))?.position ?? begun.readable;
-        begun.last = batch;
+        begun.came(batch);
         passed?.(batch);
         for (const feed of feeds) feed.push(batch);
         await pace(begun);
@@ -93,29 +72,21 @@ export const shareSubscription = (
     moved();
     await closing?.close();
   };
+  const closeFeed = async (feed: Feed): Promise<void> => {
+    await feed.close();
+    if (feeds.size === 0) await closeSource();
+  };
 
   return {
     subscribe(options) {
       source ??= begin(options.after);
-      const feed = new Feed(options, {
-        source: () => source,
-        read,
-        maxWaiting,
-        retryMs,
-        moved: () => moved(),
-        ended: () => feeds.delete(feed),
-      });
+      const around = { source: () => source, pages, maxWaiting, retryMs, moved: () => moved() };
+      const feed = new Feed(options, { ...around, ended: () => feeds.delete(feed) });
       feeds.add(feed);
-      return {
-        async close() {
-          await feed.close();
-          if (feeds.size === 0) await closeSource();
-        },
-      };
+      return { close: () => closeFeed(feed) };
     },
     async leave() {
-      const left = [...feeds];
-      for (const feed of left) feed.end();
+      for (const feed of [...feeds]) feed.end();
       pages.clear();
       await closeSource();
     },

@@ -1,16 +1,67 @@
 import type { Millis } from '../../clock.ts';
 import type { DiskSpace } from './disk-space.ts';
-import type { RowStore } from './rows.ts';
+import { formKey, marksName } from './row-file.ts';
+import type { RowTables } from './row-tables.ts';
+import { isSealed, sealPlainRow } from './sealed-row.ts';
 
+/** Rows that are given their checksums in one transaction: a few milliseconds. */
+const rowsAStep = 1_000;
 /** Between two steps, which take some milliseconds each. */
 const pauseMs: Millis = 15;
+
+/** The rows of an earlier release, which have no checksums. */
+export class UnsealedRows {
+  /** Whether there may be any. */
+  mayBe: boolean;
+  readonly #tables: RowTables;
+  /** Tables that may have some, of the first those behind this key. */
+  readonly #left: string[];
+  #after: string | undefined;
+  readonly #done: () => void;
+
+  /** @param done notes in the file that every row has its checksums */
+  constructor(tables: RowTables, names: readonly string[], done: () => void) {
+    this.#tables = tables;
+    this.#left = [...names];
+    this.#done = done;
+    this.mayBe = tables.of(marksName).getBinary(formKey) === undefined;
+  }
+
+  /** Gives their checksums to some. @returns whether all rows have them now */
+  async sealSome(): Promise<boolean> {
+    if (!this.mayBe) return true;
+    const [table] = this.#left;
+    if (table === undefined) {
+      await this.#tables.commit(this.#done);
+      this.mayBe = false;
+      return true;
+    }
+    const start = this.#after !== undefined && { start: this.#after };
+    const some = this.#tables.damaged.has(table)
+      ? []
+      : [...this.#tables.of(table).getRange({ ...start, limit: rowsAStep })];
+    const plain = some.filter(({ value }) => !isSealed(value));
+    if (plain.length > 0) {
+      const sum = this.#tables.sumOf(table);
+      await this.#tables.commit(() => {
+        for (const { key, value } of plain) void this.#tables.of(table).put(key, sealPlainRow(sum, key, value));
+      });
+    }
+    this.#after = some.at(-1)?.key;
+    if (some.length < rowsAStep) {
+      this.#left.shift();
+      this.#after = undefined;
+    }
+    return false;
+  }
+}
 
 /**
  * Gives their sums to the rows of an earlier release, some at a time, beside all else. The returned function ends that; the next
  * start goes on with it.
  */
 export const takeOverRows = (
-  rows: Pick<RowStore<object>, 'takeOver'>,
+  rows: { takeOver(): Promise<boolean> },
   disk: Pick<DiskSpace, 'write'>,
   inTurn: <T>(task: () => Promise<T>) => Promise<T>,
   failed: (error: Error) => void,

@@ -25,7 +25,7 @@ export interface AttemptTimes {
 }
 
 /**
- * Makes the attempts of a store. A call of a command that begins while nothing takes commands is refused at once; one that
+ * The attempts of all calls of a store. A call of a command that begins while nothing takes commands is refused at once; one that
  * was under way, and what nobody waits for at the other end of a connection, waits within its time for a new leader.
  */
 export const attempts = (options: {
@@ -84,6 +84,9 @@ export const attempts = (options: {
     };
   };
 };
+
+/** Begins the attempts of one call. @throws StoreUnavailable where it may not begin */
+export type NewAttempts = ReturnType<typeof attempts>;
 
 const away = ({ why, refuses }: Loss): StoreUnavailable =>
   refuses ? new StoreRefuses(`${why}.`) : new StoreUnavailable(`The event store is away: ${why}.`);

@@ -114,3 +114,18 @@ export const ownerOf = (make: () => Client, clock: Clock, isDiscovered = false):
     },
   };
 };
+
+/** Opens a stream of the client at hand, which ends with an error when that client is replaced. */
+export const openStream = <
+  T extends { on(event: 'close', listener: () => void): unknown; destroy(why: Error): unknown },
+>(
+  owner: Owner,
+  make: (client: Client) => unknown,
+): T => {
+  const source = make(owner.client) as T;
+  source.on(
+    'close',
+    owner.onLoss((why) => source.destroy(why)),
+  );
+  return source;
+};

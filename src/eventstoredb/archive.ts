@@ -42,30 +42,7 @@ interface ReadCall extends AsyncIterable<ReadResponse> {
 export const openArchive = (target: Target, options: ArchiveOptions = {}): Archive => {
   const { clock = systemClock, silenceMs = 10_000, totalMs = 30_000 } = options;
   const client = clientFor(target);
-  const told = diagnosis(target);
-  let wasAnswered = false;
-  const begun = clock.monotonic();
-
-  const retries = (right: Right) => {
-    const attempts = retryPolicy({
-      clock,
-      totalMs,
-      firstMs: 50,
-      longestMs: 1_000,
-      outOfTime,
-      final(error, tries) {
-        const awaitsUsers = !wasAnswered && clock.monotonic() - begun < usersAreKnown.usersMs;
-        return finalError(error, { tries, wasAnswered, awaitsUsers, right });
-      },
-    });
-    return {
-      failed: async (error: unknown) => attempts.failed(wasAnswered ? error : await told(error)),
-      progress() {
-        wasAnswered = true;
-        attempts.progress();
-      },
-    };
-  };
+  const retries = retriesOf(target, clock, totalMs);
 
   async function* responses(request: ReadRequest): AsyncGenerator<ReadResponse> {
     const open = streamsCall(client, 'readRaw', (streams, rest) => streams.read(request, ...rest) as ReadCall);
@@ -127,6 +104,33 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
       appends.close();
       await client.dispose();
     },
+  };
+};
+
+/** The retries of all calls: before the first answer the store may not know its users yet. */
+const retriesOf = (target: Target, clock: Clock, totalMs: Millis) => {
+  const told = diagnosis(target);
+  const begun = clock.monotonic();
+  let wasAnswered = false;
+  return (right: Right) => {
+    const attempts = retryPolicy({
+      clock,
+      totalMs,
+      firstMs: 50,
+      longestMs: 1_000,
+      outOfTime,
+      final(error, tries) {
+        const awaitsUsers = !wasAnswered && clock.monotonic() - begun < usersAreKnown.usersMs;
+        return finalError(error, { tries, wasAnswered, awaitsUsers, right });
+      },
+    });
+    return {
+      failed: async (error: unknown) => attempts.failed(wasAnswered ? error : await told(error)),
+      progress() {
+        wasAnswered = true;
+        attempts.progress();
+      },
+    };
   };
 };
 

@@ -17,7 +17,7 @@ const failuresOfClient = 2;
 const soonestMs = 50;
 
 export interface Probe {
-  /** Something has failed: the next look is made at once. */
+  /** Something has failed: the next poll is made at once. */
   hurry(): void;
   close(): void;
 }
@@ -75,6 +75,31 @@ const rightToAppend = (owner: Owner, ms: Millis, silent: () => void) => {
   };
 };
 
+/** Counts failures in a row: the first silences may be this process's own, later failures are the client's. */
+const failuresInARow = (owner: Owner, contact: Contact) => {
+  let failures = 0;
+  /** Silent polls in a row for which discovery had chosen a node from their beginning. */
+  let wholeSilences = 0;
+  return {
+    end(): void {
+      failures = 0;
+      wholeSilences = 0;
+    },
+    async add(error: unknown, hadChosen: boolean): Promise<void> {
+      failures++;
+      const isSilent = error instanceof Silence;
+      wholeSilences = isSilent && hadChosen ? wholeSilences + 1 : 0;
+      // One silence may be this process's own, on a machine that has much to do; the next poll follows at once.
+      if (!isSilent || failures >= failuresOfClient) contact.missed(await contact.told(error));
+      if (failures < failuresOfClient && !isGivenUp(error)) return;
+      // Discovery believes what other nodes say of one that is frozen, and the client would stay there.
+      const atOnce = wholeSilences >= failuresOfClient;
+      if (atOnce) wholeSilences = 0;
+      owner.replace(saysWhy(error), atOnce);
+    },
+  };
+};
+
 /**
  * Asks the leader for the end of the log, again and again, and whether it would take an append. That tells whether there is
  * a leader with a quorum behind it that takes commands of ours, where the log ends, and by that how old at most is what the
@@ -84,7 +109,7 @@ export const probe = (options: {
   readonly owner: Owner;
   readonly contact: Contact;
   readonly clock: Clock;
-  readonly seen: (poll: HeadPoll) => void;
+  readonly seen: (head: HeadPoll) => void;
   /** The client was sent to another node, or was replaced: subscriptions belong there too. */
   readonly moved: () => void;
   /** A question about the right to append may take so long; who is told that one had no answer. */
@@ -96,11 +121,9 @@ export const probe = (options: {
   const right = rightToAppend(owner, options.appendMs, options.unanswered);
   let hasAsked = false;
   let closed = false;
-  let failures = 0;
-  /** Silent looks in a row for which discovery had chosen a node from their beginning. */
-  let wholeSilences = 0;
+  const failures = failuresInARow(owner, contact);
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     let hasMoved = false;
     for (let moves = 0; ; moves++) {
       const hadChosen = await owner.hasChosen();
@@ -108,8 +131,7 @@ export const probe = (options: {
       try {
         const late = () => new Silence(`no answer from the leader within ${timeoutMs} ms`);
         const end = await owner.attempt(endOfLog, timeoutMs, late);
-        failures = 0;
-        wholeSilences = 0;
+        failures.end();
         // Only of a store that is there: a client that asks it of one that is away may keep the failure in mind.
         const answer = right.ask();
         if (!hasAsked) await answer;
@@ -125,9 +147,9 @@ export const probe = (options: {
         return;
       } catch (error) {
         if (closed) return;
-        // The client of this look was replaced meanwhile: the next one is asked.
+        // The client of this poll was replaced meanwhile: the next one is asked.
         if (error instanceof Abandoned) continue;
-        if (!isNotLeader(error) || moves >= maxMoves) return missed(error, hadChosen);
+        if (!isNotLeader(error) || moves >= maxMoves) return failures.add(error, hadChosen);
         // By this error the client has gone over to the leader that it names; it does so in the next turns of the loop.
         hasMoved = true;
         await new Promise((resolve) => setImmediate(resolve));
@@ -135,26 +157,12 @@ export const probe = (options: {
     }
   };
 
-  const missed = async (error: unknown, hadChosen: boolean): Promise<void> => {
-    failures++;
-    const isSilent = error instanceof Silence;
-    wholeSilences = isSilent && hadChosen ? wholeSilences + 1 : 0;
-    // One silence may be this process's own, on a machine that has much to do; the next look follows at once.
-    if (!isSilent || failures >= failuresOfClient) contact.missed(await contact.told(error));
-    if (failures < failuresOfClient && !isGivenUp(error)) return;
-    // Discovery believes what other nodes say of one that is frozen, and the client would stay there.
-    const atOnce = wholeSilences >= failuresOfClient;
-    if (atOnce) wholeSilences = 0;
-    owner.replace(saysWhy(error), atOnce);
-  };
-
   const run = async (): Promise<void> => {
     while (!closed) {
       const began = clock.monotonic();
-      await look();
+      await poll();
       if (closed) return;
-      const spent = clock.monotonic() - began;
-      await wait.wait(Math.max(soonestMs, headPollMs - spent));
+      await wait.wait(Math.max(soonestMs, headPollMs - (clock.monotonic() - began)));
     }
   };
   void run();

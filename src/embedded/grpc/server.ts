@@ -2,6 +2,8 @@ import { chmodSync } from 'node:fs';
 import {
   createSecureServer,
   createServer,
+  type Http2SecureServer,
+  type Http2Server,
   type Http2Session,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
@@ -88,31 +90,14 @@ export async function serveGrpc(
     calls.add(call);
     try {
       if (refusing) throw new RpcError(UNAVAILABLE, 'The event store is stopping.');
-      const handler = methods.get(headers[':path'] ?? '');
-      if (handler === undefined) throw new RpcError(UNIMPLEMENTED, `Method ${headers[':path']} is not implemented.`);
-      const encoding = headers['grpc-encoding'];
-      if (encoding !== undefined && encoding !== 'identity') {
-        throw new RpcError(UNIMPLEMENTED, `Compression ${String(encoding)} is not accepted.`, {
-          'grpc-accept-encoding': 'identity',
-        });
-      }
-      handler(call);
+      handlerOf(methods, headers)(call);
       call.listen(timeoutMs(headers['grpc-timeout'] as string | undefined));
     } catch (error) {
       call.fail(error);
     }
   });
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (!('port' in listen)) reject(error);
-      else if (error.code === 'EADDRINUSE') reject(new Error(`Port ${listen.port} is in use.`));
-      else if (error.code === 'EACCES') reject(new Error(`Port ${listen.port} may not be used by this user.`));
-      else reject(error);
-    });
-    if ('socket' in listen) server.listen(listen.socket, resolve);
-    else server.listen(listen.port, '127.0.0.1', resolve);
-  });
+  await listening(server, listen);
   server.on('error', () => {});
   if ('socket' in listen) chmodSync(listen.socket, 0o600);
   const port = 'socket' in listen ? 0 : (server.address() as AddressInfo).port;
@@ -135,6 +120,30 @@ export async function serveGrpc(
         }, LINGER_MS).unref();
       }),
   };
+}
+
+/** @throws RpcError for an unknown method, or for messages that are compressed */
+function handlerOf(methods: ReadonlyMap<string, Handler>, headers: IncomingHttpHeaders): Handler {
+  const handler = methods.get(headers[':path'] ?? '');
+  if (handler === undefined) throw new RpcError(UNIMPLEMENTED, `Method ${headers[':path']} is not implemented.`);
+  const encoding = headers['grpc-encoding'];
+  if (encoding === undefined || encoding === 'identity') return handler;
+  throw new RpcError(UNIMPLEMENTED, `Compression ${String(encoding)} is not accepted.`, {
+    'grpc-accept-encoding': 'identity',
+  });
+}
+
+function listening(server: Http2Server | Http2SecureServer, listen: Listen): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (!('port' in listen)) reject(error);
+      else if (error.code === 'EADDRINUSE') reject(new Error(`Port ${listen.port} is in use.`));
+      else if (error.code === 'EACCES') reject(new Error(`Port ${listen.port} may not be used by this user.`));
+      else reject(error);
+    });
+    if ('socket' in listen) server.listen(listen.socket, resolve);
+    else server.listen(listen.port, '127.0.0.1', resolve);
+  });
 }
 
 /**

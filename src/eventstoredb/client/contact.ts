@@ -46,7 +46,7 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
   let saidAt = 0;
   let stumble: string | undefined;
   let stumbledAt = Number.NEGATIVE_INFINITY;
-  const waiting = new Set<() => void>();
+  const waiting = waiters();
 
   return {
     get wasAnswered() {
@@ -74,8 +74,7 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
       if (lost === undefined) return;
       publish('store.back', { afterMs: Math.round(clock.monotonic() - lost.at) });
       lost = undefined;
-      for (const wake of waiting) wake();
-      waiting.clear();
+      waiting.wakeAll();
     },
     missed(error) {
       const now = clock.monotonic();
@@ -101,9 +100,16 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
     stumbled(error) {
       if (state.is === 'there') stumble = saysWhy(error);
     },
-    back(ms) {
-      if (lost === undefined) return Promise.resolve();
-      return new Promise((resolve) => {
+    back: (ms) => (lost === undefined ? Promise.resolve() : waiting.wait(ms)),
+  };
+};
+
+const waiters = () => {
+  const waiting = new Set<() => void>();
+  return {
+    /** Resolves with `wakeAll`, or after `ms`. */
+    wait: (ms: Millis): Promise<void> =>
+      new Promise((resolve) => {
         const wake = (): void => {
           clearTimeout(timer);
           waiting.delete(wake);
@@ -111,7 +117,9 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
         };
         const timer = setTimeout(wake, ms);
         waiting.add(wake);
-      });
+      }),
+    wakeAll(): void {
+      for (const wake of waiting) wake();
     },
   };
 };

@@ -94,15 +94,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const instance = await instanceOf(files, randomUUID);
   const reader = new Reader(files, faults, 1);
-  const lastPosition = lastKey(files.ev, Buffer.from(positionKey(HIGHEST_POSITION)));
-  let lastCreated = 0;
-  if (lastPosition !== undefined) {
-    const position = getUint64(lastPosition, 0);
-    const record = reader.at(position)!;
-    reader.head = position + record.length;
-    lastCreated = createdOf(record.bytes);
-  }
-  checkEnd(files, reader);
+  const lastCreated = findEnd(files, reader);
   const lastStream = lastKey(files.sx, Buffer.alloc(12, 0xff));
   const streams = new Streams(files);
   const hub = new Hub();
@@ -145,21 +137,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
     },
   );
   const sweeper = new Sweeper({ files, streams, reader, commit: writer.commit, now });
-  let sweeping = false;
-  const sweep = setInterval(() => {
-    // A process that died while it read the files, such as a check of them, still holds its place among the readers.
-    files.root.readerCheck();
-    if (sweeping || space.low) return;
-    sweeping = true;
-    // Damage that a sweep comes upon is for `verify` to name: it must not end a store that still answers.
-    void sweeper
-      .sweep()
-      .catch(() => {})
-      .finally(() => {
-        sweeping = false;
-      });
-  }, options.sweepEveryMs ?? SWEEP_EVERY_MS);
-  sweep.unref();
+  const stopSweeping = sweepEvery(options.sweepEveryMs ?? SWEEP_EVERY_MS, sweeper, files, space);
 
   const log: Log = {
     streams,
@@ -177,28 +155,9 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
       paused.add(call);
     },
   };
-  const methods = new Map<string, Handler>([
-    [`${STREAMS}/Append`, appendMethod(log)],
-    [`${STREAMS}/BatchAppend`, batchAppendMethod(log)],
-    [`${STREAMS}/Read`, readMethod(log)],
-    [`${STREAMS}/Delete`, deleteMethod(log, 'delete')],
-    [`${STREAMS}/Tombstone`, deleteMethod(log, 'tombstone')],
-    [FEATURES, featuresMethod()],
-    [GOSSIP, gossipMethod({ instance, advertise: options.advertise, port: () => server.port, now })],
-    // Third-party clean-ups list first; "there is none" lets them go on where UNIMPLEMENTED would stop them.
-    ['/event_store.client.persistent_subscriptions.PersistentSubscriptions/List', listMethod()],
-  ]);
   if ('socket' in listen) rmSync(listen.socket, { force: true });
-  const served =
-    options.user === undefined
-      ? methods
-      : singleUser(
-          options.user,
-          methods,
-          OPEN_TO_ALL,
-          new Map([[`${STREAMS}/BatchAppend`, deniedBatchAppendMethod(log)]]),
-        );
-  const server = await serveGrpc(listen, served, {
+  const gossip = gossipMethod({ instance, advertise: options.advertise, port: () => server.port, now });
+  const server = await serveGrpc(listen, methodsOf(log, gossip, options.user), {
     maxMessageBytes: limits.messageBytes,
     tls: options.tls,
     pings: options.pings,
@@ -208,8 +167,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
   function stop(reason: string): Promise<void> {
     stopping ??= (async () => {
       const laid = space.stop();
-      sweeper.stop();
-      clearInterval(sweep);
+      stopSweeping();
       server.refuse();
       await Promise.all([server.close(reason), laid]);
       // After a failed commit LMDB may never finish closing; its files are as the last good commit left them.
@@ -231,6 +189,59 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
       await stop('The event store is stopping.');
     },
   };
+}
+
+function methodsOf(log: Log, gossip: Handler, user: User | undefined): ReadonlyMap<string, Handler> {
+  const methods = new Map<string, Handler>([
+    [`${STREAMS}/Append`, appendMethod(log)],
+    [`${STREAMS}/BatchAppend`, batchAppendMethod(log)],
+    [`${STREAMS}/Read`, readMethod(log)],
+    [`${STREAMS}/Delete`, deleteMethod(log, 'delete')],
+    [`${STREAMS}/Tombstone`, deleteMethod(log, 'tombstone')],
+    [FEATURES, featuresMethod()],
+    [GOSSIP, gossip],
+    // Third-party clean-ups list first; "there is none" lets them go on where UNIMPLEMENTED would stop them.
+    ['/event_store.client.persistent_subscriptions.PersistentSubscriptions/List', listMethod()],
+  ]);
+  if (user === undefined) return methods;
+  const denied = new Map([[`${STREAMS}/BatchAppend`, deniedBatchAppendMethod(log)]]);
+  return singleUser(user, methods, OPEN_TO_ALL, denied);
+}
+
+/** The returned function ends it. */
+function sweepEvery(everyMs: number, sweeper: Sweeper, files: LogFiles, space: { readonly low: boolean }): () => void {
+  let sweeping = false;
+  const timer = setInterval(() => {
+    // A process that died while it read the files, such as a check of them, still holds its place among the readers.
+    files.root.readerCheck();
+    if (sweeping || space.low) return;
+    sweeping = true;
+    // Damage that a sweep comes upon is for `verify` to name: it must not end a store that still answers.
+    void sweeper
+      .sweep()
+      .catch(() => {})
+      .finally(() => {
+        sweeping = false;
+      });
+  }, everyMs).unref();
+  return () => {
+    sweeper.stop();
+    clearInterval(timer);
+  };
+}
+
+/** Sets the reader to the end of the log. @returns when the last event was created, 0 for an empty log */
+function findEnd(files: LogFiles, reader: Reader): number {
+  const lastPosition = lastKey(files.ev, Buffer.from(positionKey(HIGHEST_POSITION)));
+  let lastCreated = 0;
+  if (lastPosition !== undefined) {
+    const position = getUint64(lastPosition, 0);
+    const record = reader.at(position)!;
+    reader.head = position + record.length;
+    lastCreated = createdOf(record.bytes);
+  }
+  checkEnd(files, reader);
+  return lastCreated;
 }
 
 /** The log must end where the last commit left it: else its newest records are gone, and others would take their place. */

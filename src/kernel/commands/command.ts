@@ -74,7 +74,7 @@ export const execute = async <D extends object, F extends DomainEvent, C extends
   const proposeFromMemory = (from: FoldedStream) => {
     try {
       const proposed = propose(from);
-      return proposed.facts.length > 0 ? proposed : undefined;
+      return proposed.events.length > 0 ? proposed : undefined;
     } catch {
       return undefined;
     }
@@ -87,8 +87,8 @@ export const execute = async <D extends object, F extends DomainEvent, C extends
       replay = await look();
       proposed = propose(replay);
     }
-    const { facts, events, written, snapshot } = proposed;
-    if (facts.length === 0 || written) return resultOf(replay, facts, written?.position ?? null);
+    const { events, records, written, snapshot } = proposed;
+    if (events.length === 0 || written) return resultOf(replay, events, written?.position ?? null);
     try {
       const appended = await store.append(stream, records, replay.revision ?? 'no_stream', { budget });
       const first = appended.revision - records.length + 1;
@@ -119,27 +119,27 @@ export const execute = async <D extends object, F extends DomainEvent, C extends
   }
 };
 
-/** The facts that a command leads to, as events behind what is folded, and whether they are on the stream already. */
-const proposal = <D extends object, F extends Fact, C extends Decisions<D, F>>(
+/** The events that a command leads to, as records behind what is folded, and whether they are on the stream already. */
+const proposal = <D extends object, F extends DomainEvent, C extends Decisions<D, F>>(
   { machine, decide }: Aggregate<D, F, C>,
   eventId: EventId,
   { stream, name, input, commandId, metadata }: Command,
   from: FoldedStream,
 ) => {
-  const facts = decide[name]!(stateOf<D>(from.snapshot), input);
-  const events = chained(
+  const events = decide[name]!(stateOf<D>(from.snapshot), input);
+  const records = chained(
     stream,
     from,
-    facts.map(({ type, ...data }, index): NewEvent => {
+    events.map(({ type, ...data }, index): NewEvent => {
       return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
     }),
   );
-  const written = placeOfEvents(from, events);
-  const snapshot = written ? from.snapshot : facts.reduce((at, fact) => record(machine, at, fact), from.snapshot);
-  return { facts, events, written, snapshot };
+  const written = placeOfEvents(from, records);
+  const snapshot = written ? from.snapshot : events.reduce((at, event) => record(machine, at, event), from.snapshot);
+  return { events, records, written, snapshot };
 };
 
-const resultOf = <D, F extends Fact>(
+const resultOf = <D, F extends DomainEvent>(
   replay: FoldedStream,
   events: readonly F[],
   position: bigint | null,

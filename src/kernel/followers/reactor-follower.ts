@@ -5,10 +5,10 @@ import { type EventStore, type Recorded, StoreDamaged, type Subscription } from 
 import { checkpointAfter, endOfLog, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
 import { type HaltedFollower, reportHalted } from './halted-follower.ts';
 
-/** A process manager: answers facts with commands. What it does must be harmless when done twice. */
+/** A process manager: answers events with commands. What it does must be harmless when done twice. */
 export interface Reactor {
   readonly name: string;
-  /** Raised where what it does of old facts has changed: it then begins again, and the others do not. */
+  /** Raised where what it does of old events has changed: it then begins again, and the others do not. */
   readonly version: number;
   /** Where it begins when it is new: at the first event of the log, or behind those that are there. */
   readonly begins: 'at the start' | 'at the end';

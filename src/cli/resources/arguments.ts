@@ -24,7 +24,7 @@ export const nameOf = (text: string): string => {
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** A length of time as people write it, such as `90d`, in milliseconds. */
-export const durationOf = (text: string): number => {
+const durationOf = (text: string): number => {
   const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('Give a number of s, m, h or d, such as 90d or 12h.');
   return Number(count) * units[unit as keyof typeof units];

@@ -16,6 +16,9 @@ import { secretsFrom } from '../../src/secrets/master-secrets.ts';
 import { connect, openStore, until } from '../embedded/store-under-test.ts';
 import { workbench } from './run.ts';
 
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 120_000 });
+
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
@@ -123,7 +126,4 @@ test('with --all it holds the whole store; an event that another store does not 
       'The store refuses order-77 at revision 1, whose data has 5,242,880 bytes: it takes 1,048,576 at once. It is of ' +
       'another application: export again without --all, or import into a store that takes more, as KurrentDB does.\n',
   });
-
-  // A loaded machine is slow, not wrong.
-  vi.setConfig({ testTimeout: 120_000 });
 });

@@ -121,6 +121,21 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     else if (says !== undefined) breaks(event, hash, 'chain', says);
   }
 
+  return reportOf({ signed, keys, outside, broken, hiding, events, origin });
+};
+
+interface Read {
+  readonly signed: SignedTree;
+  readonly keys: ReturnType<typeof keyRing>;
+  readonly outside: ReturnType<typeof holdAgainst>;
+  readonly broken: readonly Broken[];
+  readonly hiding: ReturnType<typeof followHiding>;
+  readonly events: number;
+  readonly origin: string | undefined;
+}
+
+/** What the whole log comes to, once all of it has been read. */
+const reportOf = ({ signed, keys, outside, broken, hiding, events, origin }: Read): Report => {
   const uncovered = signed.end();
   const { findings, marks, newest, tree } = signed;
   const tail = new Map(uncovered.map(({ hash }, i) => [hash, tree.size + i]));

@@ -193,8 +193,8 @@ describe('beside a running server', () => {
       for (const shown of ['\\u202egnp.exe', '\\u2066', '\\u061c']) expect(page).toContain(shown);
     }
     for (const { type, revision, at, metadata } of recorded) {
-      expect(plain).toContain(`${whenIn({})(Date.parse(at))}  revision ${revision}: ${type}\n`);
-      expect(plain).toContain(`${metadata.actor.type} ${metadata.actor.id}`);
+      expect(plain).toContain(`${whenIn({})(Date.parse(at))}  event ${revision}: ${type}\n`);
+      expect(plain).toContain(`Admin key ${metadata.actor.id}`);
     }
     const [event] = await historyOf(hostile);
     expect(event?.data.name).toBe(hostileName);

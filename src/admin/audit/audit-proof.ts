@@ -47,133 +47,157 @@ const tooEarly = () =>
     headers: { 'Retry-After': '1' },
   });
 
-/** `GET …/audit_logs/checkpoint`, `…/{audit_log_id}/proof` and `…/export` (contract C.6). Unspecified: their shapes. */
-export const auditProofRoutes = (admin: Administration): Route[] => {
-  const { models, store } = admin;
+interface Newest {
+  readonly signed: SignedCheckpoint;
+  readonly keys: readonly string[];
+}
 
-  interface Newest {
-    readonly signed: SignedCheckpoint;
-    readonly keys: readonly string[];
-  }
-  const newest = async (call: Parameters<typeof contextOf>[0]): Promise<Newest> => {
-    const head = auditTreeHead(models);
-    const signed = head && parsedCheckpoint(head.note);
-    if (!head || !signed) throw tooEarly();
-    const belief = beliefOf(signersOf(signed.origin, auditKeySeeds(admin.secrets.masterKey)));
-    const { budget } = contextOf(call);
-    const { believed } = await execute(() => keysIn(store, belief, budget));
-    const signer = believed.findLastIndex((key) => isSignedByOne(signed, [key]));
-    // A checkpoint that others have put there is none: the gateway signs no more, and says so.
-    if (signer < 0) throw tooEarly();
-    return { signed, keys: believed.slice(0, signer + 1).map(({ verifier }) => verifier.text) };
-  };
-  const rendered = ({ signed, keys }: Newest) => ({
-    object: 'organization.audit_log.checkpoint' as const,
-    size: signed.size,
-    root_hash: signed.root.toString('base64'),
-    checkpoint: signed.signed,
-    public_keys: keys,
-  });
-  const indexOf = (leaf: string, { position }: Recorded) => auditTreeIndex(models, leaf, position);
-
-  /** Undefined of an entry whose event was removed when its time was over. */
-  const eventOf = async (
-    { place }: AuditRow,
-    budget?: ReturnType<typeof contextOf>['budget'],
-  ): Promise<Recorded | undefined> => {
-    const { stream, revision } = place;
-    for await (const event of store.read(stream, { from: revision, limit: 1, budget })) {
-      if (event.revision === revision) return event;
-    }
-    return undefined;
-  };
-
-  async function* entriesOf(organizationId: string): AsyncGenerator<{ event: Recorded; id: string }> {
-    const count = countOf(models, organizationId);
-    for (let from = 0; from < count; from += page) {
-      const prefix = `${organizationId}:`;
-      const after = from === 0 ? undefined : auditKeyOf(organizationId, from - 1);
-      const rows = models.range(auditRows, { prefix, after, limit: Math.min(page, count - from) });
-      for (const { row } of rows) {
-        const event = await eventOf(row);
-        if (event) yield { event, id: row.id };
-      }
-    }
-  }
-
-  const write = async (sink: Sink, organizationId: string, { signed, keys }: Newest): Promise<void> => {
-    const leaves = auditTreeHashes(models);
-    const entries = entriesOf(organizationId);
-    for await (const line of exportLines({ organizationId, checkpoint: signed, keys, leaves, indexOf, entries })) {
-      if (sink.gone) return;
-      if (!sink.write(line)) await sink.drained();
-    }
-  };
-
-  return [
-    adminRoute('audit_logs:read', {
-      method: 'GET',
-      path: '/v1/organization/audit_logs/checkpoint',
-      operation: 'retrieveAuditLogCheckpoint',
-      summary: 'Retrieve the newest signed checkpoint of the audit log',
-      replies: { 200: { description: 'The checkpoint', schema: checkpointObject } },
-      errors: ['dependency_unavailable'],
-      handle: async (call) => ({ status: 200, body: rendered(await newest(call)) }),
-    }),
-    adminRoute('audit_logs:read', {
-      method: 'GET',
-      path: '/v1/organization/audit_logs/export',
-      operation: 'exportAuditLogs',
-      summary: 'Stream every entry with the proof that a signed checkpoint covers it, to be verified elsewhere',
-      replies: {
-        200: { description: 'A JSON object a line', schema: z.string(), media: 'application/x-ndjson' },
-      },
-      errors: ['dependency_unavailable'],
-      async handle(call) {
-        const checkpoint = await newest(call);
-        return {
-          status: 200,
-          headers: { 'Content-Type': 'application/x-ndjson' },
-          stream: (sink) => write(sink, call.principal.organizationId, checkpoint),
-        };
-      },
-    }),
-    adminRoute('audit_logs:read', {
-      method: 'GET',
-      path: '/v1/organization/audit_logs/{audit_log_id}/proof',
-      operation: 'retrieveAuditLogProof',
-      summary: 'Retrieve the proof that an entry is in the log',
-      params: z.object({ audit_log_id: z.string() }),
-      find({ principal: { organizationId }, params: { audit_log_id: id } }): AuditRow {
-        const number = auditNumberOf(models, organizationId, id);
-        const row = number === undefined ? undefined : models.get(auditRows, auditKeyOf(organizationId, number));
-        if (!row) throw fault('audit_log_not_found');
-        return row;
-      },
-      replies: { 200: { description: 'The proof', schema: proofObject } },
-      errors: ['audit_log_not_found', 'dependency_unavailable'],
-      async handle(call) {
-        const event = await eventOf(call.found, contextOf(call).budget);
-        if (!event) throw fault('audit_log_not_found');
-        const checkpoint = await newest(call);
-        const { signed } = checkpoint;
-        const canonical = canonicalEvent(event);
-        const leaves = auditTreeHashes(models);
-        const index = indexOf(leafOf(event).hash, event);
-        const proof = proofOf(event, { canonical, leaves, indexOf: () => index, size: signed.size });
-        if (!proof) throw tooEarly();
-        const body = {
-          object: 'organization.audit_log.proof',
-          audit_log_id: call.found.id,
-          index: proof.index,
-          leaf: proof.leaf,
-          event: canonical,
-          hashes: proof.hashes.map((hash) => hash.toString('base64')),
-          checkpoint: rendered(checkpoint),
-          tlog_proof: tlogProof(proof.index, proof.hashes, signed.signed),
-        };
-        return { status: 200, body };
-      },
-    }),
-  ];
+const newest = async (
+  { models, secrets, store }: Administration,
+  call: Parameters<typeof contextOf>[0],
+): Promise<Newest> => {
+  const head = auditTreeHead(models);
+  const signed = head && parsedCheckpoint(head.note);
+  if (!head || !signed) throw tooEarly();
+  const belief = beliefOf(signersOf(signed.origin, auditKeySeeds(secrets.masterKey)));
+  const { budget } = contextOf(call);
+  const { believed } = await execute(() => keysIn(store, belief, budget));
+  const signer = believed.findLastIndex((key) => isSignedByOne(signed, [key]));
+  // A checkpoint that others have put there is none: the gateway signs no more, and says so.
+  if (signer < 0) throw tooEarly();
+  return { signed, keys: believed.slice(0, signer + 1).map(({ verifier }) => verifier.text) };
 };
+
+const rendered = ({ signed, keys }: Newest) => ({
+  object: 'organization.audit_log.checkpoint' as const,
+  size: signed.size,
+  root_hash: signed.root.toString('base64'),
+  checkpoint: signed.signed,
+  public_keys: keys,
+});
+
+/** Undefined of an entry whose event was removed when its time was over. */
+const eventOf = async (
+  { store }: Administration,
+  { place }: AuditRow,
+  budget?: ReturnType<typeof contextOf>['budget'],
+): Promise<Recorded | undefined> => {
+  const { stream, revision } = place;
+  for await (const event of store.read(stream, { from: revision, limit: 1, budget })) {
+    if (event.revision === revision) return event;
+  }
+  return undefined;
+};
+
+async function* entriesOf(
+  admin: Administration,
+  organizationId: string,
+): AsyncGenerator<{ event: Recorded; id: string }> {
+  const { models } = admin;
+  const count = countOf(models, organizationId);
+  for (let from = 0; from < count; from += page) {
+    const prefix = `${organizationId}:`;
+    const after = from === 0 ? undefined : auditKeyOf(organizationId, from - 1);
+    const rows = models.range(auditRows, { prefix, after, limit: Math.min(page, count - from) });
+    for (const { row } of rows) {
+      const event = await eventOf(admin, row);
+      if (event) yield { event, id: row.id };
+    }
+  }
+}
+
+const write = async (
+  admin: Administration,
+  sink: Sink,
+  organizationId: string,
+  { signed, keys }: Newest,
+): Promise<void> => {
+  const { models } = admin;
+  const lines = exportLines({
+    ...{ organizationId, checkpoint: signed, keys },
+    leaves: auditTreeHashes(models),
+    indexOf: (leaf, { position }) => auditTreeIndex(models, leaf, position),
+    entries: entriesOf(admin, organizationId),
+  });
+  for await (const line of lines) {
+    if (sink.gone) return;
+    if (!sink.write(line)) await sink.drained();
+  }
+};
+
+const checkpointRoute = (admin: Administration): Route =>
+  adminRoute('audit_logs:read', {
+    method: 'GET',
+    path: '/v1/organization/audit_logs/checkpoint',
+    operation: 'retrieveAuditLogCheckpoint',
+    summary: 'Retrieve the newest signed checkpoint of the audit log',
+    replies: { 200: { description: 'The checkpoint', schema: checkpointObject } },
+    errors: ['dependency_unavailable'],
+    handle: async (call) => ({ status: 200, body: rendered(await newest(admin, call)) }),
+  });
+
+const exportRoute = (admin: Administration): Route =>
+  adminRoute('audit_logs:read', {
+    method: 'GET',
+    path: '/v1/organization/audit_logs/export',
+    operation: 'exportAuditLogs',
+    summary: 'Stream every entry with the proof that a signed checkpoint covers it, to be verified elsewhere',
+    replies: {
+      200: { description: 'A JSON object a line', schema: z.string(), media: 'application/x-ndjson' },
+    },
+    errors: ['dependency_unavailable'],
+    async handle(call) {
+      const checkpoint = await newest(admin, call);
+      return {
+        status: 200,
+        headers: { 'Content-Type': 'application/x-ndjson' },
+        stream: (sink) => write(admin, sink, call.principal.organizationId, checkpoint),
+      };
+    },
+  });
+
+const proofRoute = (admin: Administration): Route =>
+  adminRoute('audit_logs:read', {
+    method: 'GET',
+    path: '/v1/organization/audit_logs/{audit_log_id}/proof',
+    operation: 'retrieveAuditLogProof',
+    summary: 'Retrieve the proof that an entry is in the log',
+    params: z.object({ audit_log_id: z.string() }),
+    find({ principal: { organizationId }, params: { audit_log_id: id } }): AuditRow {
+      const number = auditNumberOf(admin.models, organizationId, id);
+      const row = number === undefined ? undefined : admin.models.get(auditRows, auditKeyOf(organizationId, number));
+      if (!row) throw fault('audit_log_not_found');
+      return row;
+    },
+    replies: { 200: { description: 'The proof', schema: proofObject } },
+    errors: ['audit_log_not_found', 'dependency_unavailable'],
+    async handle(call) {
+      const event = await eventOf(admin, call.found, contextOf(call).budget);
+      if (!event) throw fault('audit_log_not_found');
+      const checkpoint = await newest(admin, call);
+      const { signed } = checkpoint;
+      const canonical = canonicalEvent(event);
+      const leaves = auditTreeHashes(admin.models);
+      const index = auditTreeIndex(admin.models, leafOf(event).hash, event.position);
+      const proof = proofOf(event, { canonical, leaves, indexOf: () => index, size: signed.size });
+      if (!proof) throw tooEarly();
+      const body = {
+        object: 'organization.audit_log.proof',
+        audit_log_id: call.found.id,
+        index: proof.index,
+        leaf: proof.leaf,
+        event: canonical,
+        hashes: proof.hashes.map((hash) => hash.toString('base64')),
+        checkpoint: rendered(checkpoint),
+        tlog_proof: tlogProof(proof.index, proof.hashes, signed.signed),
+      };
+      return { status: 200, body };
+    },
+  });
+
+/** `GET …/audit_logs/checkpoint`, `…/{audit_log_id}/proof` and `…/export` (contract C.6). Unspecified: their shapes. */
+export const auditProofRoutes = (admin: Administration): Route[] => [
+  checkpointRoute(admin),
+  exportRoute(admin),
+  proofRoute(admin),
+];

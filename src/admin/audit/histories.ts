@@ -8,6 +8,7 @@ import type { Millis } from '../../clock.ts';
 import { type Code, fault } from '../../errors.ts';
 import { wholeNumber } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
+import type { RowReader } from '../../kernel/rows/rows.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { pathId } from '../fields.ts';
@@ -22,6 +23,8 @@ const at = wholeNumber(0, 999_999_999_999)
 const query = z.object({ ...pageQuery, at });
 type Query = z.infer<typeof query>;
 
+const historyPage = listOf(historyEvent, { state: historyState.nullable().describe('Null before it existed') });
+
 const keyParams = z.object({ api_key_id: pathId });
 const projectKeyParams = projectParams.extend(keyParams.shape);
 const policyParams = z.object({ policy_id: pathId });
@@ -31,6 +34,8 @@ interface Found {
   /** Of a project key. */
   readonly projectId: string | undefined;
 }
+
+type HistoryCall = AdminCall<unknown, Query, undefined, Found>;
 
 /** A step with the one before, under the name by which a page tells it. */
 interface Row {
@@ -48,36 +53,36 @@ const rowsOf = (steps: readonly Step[], { after, order, limit }: Query): Row[] =
   return rows.slice(from, from + limit + 1);
 };
 
+/** What belongs to the caller's organization, whether or not a list still shows it. @throws Fault 404 */
+const owned = (models: RowReader, { organizationId }: AdminPrincipal, kind: string, id: string, code: Code): Found => {
+  const subject = id.startsWith(`${kind}_`) ? models.get(auditSubjects, id) : undefined;
+  if (subject?.organizationId !== organizationId) throw fault(code);
+  return { id, projectId: subject.projectId };
+};
+
+const answer = ({ clock, store }: Administration, call: HistoryCall) =>
+  execute(async () => {
+    const { found, query } = call;
+    const now = clock.wall();
+    // Nothing is known of what is yet to come.
+    const moment: Millis = Math.min(now, query.at === undefined ? now : query.at * 1000 + 999);
+    const past = pastOf(store, { budget: contextOf(call).budget });
+    const life = await past.life(found.id);
+    const taken = life.slice(0, takenBy(life, { time: moment }));
+    const last = taken.at(-1);
+    const state = last
+      ? renderState(last, await standingIn(past, last, moment), await ownersAt(past, last, moment), moment)
+      : null;
+    const rows = rowsOf(taken, query);
+    return pageOf(query, rows, ({ step, before }) => renderEvent(before, step), { state });
+  });
+
 /**
  * `GET …/history` (contract C.7): what something was at a moment, and every change up to then. What has been deleted is found as
  * well, since that is what an auditor asks about.
  */
 export const historyRoutes = (admin: Administration): Route[] => {
-  const { clock, models, store } = admin;
-
-  /** What belongs to the caller's organization, whether or not a list still shows it. @throws Fault 404 */
-  const owned = ({ organizationId }: AdminPrincipal, kind: string, id: string, code: Code): Found => {
-    const subject = id.startsWith(`${kind}_`) ? models.get(auditSubjects, id) : undefined;
-    if (subject?.organizationId !== organizationId) throw fault(code);
-    return { id, projectId: subject.projectId };
-  };
-
-  const handle = (call: AdminCall<unknown, Query, undefined, Found>) =>
-    execute(async () => {
-      const { found, query } = call;
-      const now = clock.wall();
-      // Nothing is known of what is yet to come.
-      const moment: Millis = Math.min(now, query.at === undefined ? now : query.at * 1000 + 999);
-      const past = pastOf(store, { budget: contextOf(call).budget });
-      const life = await past.life(found.id);
-      const taken = life.slice(0, takenBy(life, { time: moment }));
-      const last = taken.at(-1);
-      const state = last
-        ? renderState(last, await standingIn(past, last, moment), await ownersAt(past, last, moment), moment)
-        : null;
-      const rows = rowsOf(taken, query);
-      return pageOf(query, rows, ({ step, before }) => renderEvent(before, step), { state });
-    });
+  const { models } = admin;
 
   /** What every one of them has. */
   const shared = (errors: readonly Code[]) => ({
@@ -85,7 +90,7 @@ export const historyRoutes = (admin: Administration): Route[] => {
     query,
     replies: { 200: { description: 'The state at that moment, and a page of the changes', schema: historyPage } },
     errors: ['invalid_cursor', ...errors] as const,
-    handle,
+    handle: (call: HistoryCall) => answer(admin, call),
   });
 
   return [
@@ -102,7 +107,7 @@ export const historyRoutes = (admin: Administration): Route[] => {
       operation: 'listProjectHistory',
       summary: 'What a project was at a moment, and every change of it up to then',
       params: projectParams,
-      find: ({ principal, params }) => owned(principal, 'proj', params.project_id, 'project_not_found'),
+      find: ({ principal, params }) => owned(models, principal, 'proj', params.project_id, 'project_not_found'),
     }),
     adminRoute('audit_logs:read', {
       ...shared(['project_not_found', 'api_key_not_found']),
@@ -111,8 +116,8 @@ export const historyRoutes = (admin: Administration): Route[] => {
       summary: 'What an API key was at a moment and whether it could act, and every change of it up to then',
       params: projectKeyParams,
       find({ principal, params }) {
-        const project = owned(principal, 'proj', params.project_id, 'project_not_found');
-        const key = owned(principal, 'key', params.api_key_id, 'api_key_not_found');
+        const project = owned(models, principal, 'proj', params.project_id, 'project_not_found');
+        const key = owned(models, principal, 'key', params.api_key_id, 'api_key_not_found');
         if (key.projectId !== project.id) throw fault('api_key_not_found');
         return key;
       },
@@ -123,7 +128,7 @@ export const historyRoutes = (admin: Administration): Route[] => {
       operation: 'listAdminApiKeyHistory',
       summary: 'What an Admin API key was at a moment, deleted ones too, and every change of it up to then',
       params: keyParams,
-      find: ({ principal, params }) => owned(principal, 'akey', params.api_key_id, 'admin_api_key_not_found'),
+      find: ({ principal, params }) => owned(models, principal, 'akey', params.api_key_id, 'admin_api_key_not_found'),
     }),
     policyRoute('audit_logs:read', {
       ...shared(['policy_not_found']),
@@ -131,9 +136,7 @@ export const historyRoutes = (admin: Administration): Route[] => {
       operation: 'listPolicyHistory',
       summary: 'What a policy was at a moment, deleted ones too, and every change of it up to then',
       params: policyParams,
-      find: ({ principal, params }) => owned(principal, 'pol', params.policy_id, 'policy_not_found'),
+      find: ({ principal, params }) => owned(models, principal, 'pol', params.policy_id, 'policy_not_found'),
     }),
   ];
 };
-
-const historyPage = listOf(historyEvent, { state: historyState.nullable().describe('Null before it existed') });

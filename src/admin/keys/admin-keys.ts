@@ -74,44 +74,44 @@ const render = (row: AdminKeyRow, usedAt: number | null = null) => ({
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, undefined>;
 
-export const adminKeyRoutes = (admin: Administration): Route[] => {
-  const { aggregates, clock, models, secrets } = admin;
+const creation = { method: 'POST', path: '/v1/organization/admin_api_keys' } as const;
 
-  /** The new key's permissions: by default the caller's own, never more (contract D). */
-  const grantedBy = ({ principal, body, head }: CreateCall): string[] => {
-    const wanted = body.permissions ?? [...principal.permissions];
-    const excess = wanted.findIndex((permission) => !principal.permissions.has(permission));
-    if (excess >= 0) {
-      admin.accessLog.refused(principal, create, 'permission_escalation', head);
-      throw fault('permission_escalation', { param: `permissions.${excess}` });
-    }
-    return inCatalogueOrder(adminPermissions, wanted);
-  };
+/** The new key's permissions: by default the caller's own, never more (contract D). */
+const grantedBy = (admin: Administration, { principal, body, head }: CreateCall): string[] => {
+  const wanted = body.permissions ?? [...principal.permissions];
+  const excess = wanted.findIndex((permission) => !principal.permissions.has(permission));
+  if (excess >= 0) {
+    admin.accessLog.refused(principal, creation, 'permission_escalation', head);
+    throw fault('permission_escalation', { param: `permissions.${excess}` });
+  }
+  return inCatalogueOrder(adminPermissions, wanted);
+};
 
-  /** Admits the key on the organization's stream and only then makes its own (architecture 4). */
-  const issue = async (call: CreateCall, id: string, value: string): Promise<Made> => {
-    const { organizationId } = call.principal;
-    const permissions = grantedBy(call);
-    const context = contextOf(call);
-    const at = clock.wall();
-    const expires = expiresAt(call.body, at);
-    if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
-    const admission = { keyId: id, permissions, expiresAt: expires };
-    await execute(() => aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context), {
-      suspended: 'organization_suspended',
-      closed: 'organization_suspended',
-    });
-    const { name } = call.body;
-    const input = { organizationId, name, permissions, expiresAt: expires, ...credentialOf(secrets, value), at };
-    const result = await execute(() => aggregates.adminKey.dispatch(id, 'create', input, context));
-    // Taken up after a crash it may have been deleted in the meantime.
-    if (result.state.status === 'deleted') throw fault('idempotency_result_unavailable');
-    return { body: render({ id, ...result.state }), head: result.head };
-  };
+/** Admits the key on the organization's stream and only then makes its own (architecture 4). */
+const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Made> => {
+  const { aggregates, clock, secrets } = admin;
+  const { organizationId } = call.principal;
+  const permissions = grantedBy(admin, call);
+  const context = contextOf(call);
+  const at = clock.wall();
+  const expires = expiresAt(call.body, at);
+  if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+  const admission = { keyId: id, permissions, expiresAt: expires };
+  await execute(() => aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context), {
+    suspended: 'organization_suspended',
+    closed: 'organization_suspended',
+  });
+  const { name } = call.body;
+  const input = { organizationId, name, permissions, expiresAt: expires, ...credentialOf(secrets, value), at };
+  const result = await execute(() => aggregates.adminKey.dispatch(id, 'create', input, context));
+  // Taken up after a crash it may have been deleted in the meantime.
+  if (result.state.status === 'deleted') throw fault('idempotency_result_unavailable');
+  return { body: render({ id, ...result.state }), head: result.head };
+};
 
-  const create: Route = adminRoute('admin_api_keys:write', {
-    method: 'POST',
-    path: '/v1/organization/admin_api_keys',
+const createRoute = (admin: Administration): Route =>
+  adminRoute('admin_api_keys:write', {
+    ...creation,
     operation: 'createAdminApiKey',
     summary: 'Create an Admin API key; the full key is in this answer and nowhere else',
     headers: { 'Idempotency-Key': idempotencyKey },
@@ -129,16 +129,17 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     handle(call) {
       const prefix = `${call.principal.organizationId}:`;
       return createIdempotently(admin, call, {
-        newResourceId: () => newId('akey', clock),
+        newResourceId: () => newId('akey', admin.clock),
         mint: () => newToken('a'),
-        create: (id, value) => issue(call, id, value),
-        stands: (id) => models.get(adminKeyRows, `${prefix}${id}`)?.status !== 'deleted',
-        repeated: (id) => aggregates.adminKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
+        create: (id, value) => issue(admin, call, id, value),
+        stands: (id) => admin.models.get(adminKeyRows, `${prefix}${id}`)?.status !== 'deleted',
+        repeated: (id) => admin.aggregates.adminKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
       });
     },
   });
 
-  const list = adminRoute('admin_api_keys:read', {
+const listRoute = ({ models }: Administration): Route =>
+  adminRoute('admin_api_keys:read', {
     method: 'GET',
     path: '/v1/organization/admin_api_keys',
     operation: 'listAdminApiKeys',
@@ -156,28 +157,30 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
       }),
   });
 
-  const onKey = {
-    params: z.object({ api_key_id: pathId }),
-    find({ principal, params }: { principal: AdminPrincipal; params: { api_key_id: string } }): AdminKeyRow {
-      const row = models.get(liveAdminKeyRows, `${principal.organizationId}:${params.api_key_id}`);
-      if (!row) throw fault('admin_api_key_not_found');
-      return row;
-    },
-  };
+const onKey = ({ models }: Administration) => ({
+  params: z.object({ api_key_id: pathId }),
+  find({ principal, params }: { principal: AdminPrincipal; params: { api_key_id: string } }): AdminKeyRow {
+    const row = models.get(liveAdminKeyRows, `${principal.organizationId}:${params.api_key_id}`);
+    if (!row) throw fault('admin_api_key_not_found');
+    return row;
+  },
+});
 
-  const retrieve = adminRoute('admin_api_keys:read', {
-    ...onKey,
+const retrieveRoute = (admin: Administration): Route =>
+  adminRoute('admin_api_keys:read', {
+    ...onKey(admin),
     method: 'GET',
     path: '/v1/organization/admin_api_keys/{api_key_id}',
     operation: 'retrieveAdminApiKey',
     summary: 'Retrieve an Admin API key',
     replies: { 200: { description: 'The key, without its value', schema: keyObject } },
     errors: ['admin_api_key_not_found'],
-    handle: ({ found }) => ({ status: 200, body: render(found, lastUseOf(models, found.id)) }),
+    handle: ({ found }) => ({ status: 200, body: render(found, lastUseOf(admin.models, found.id)) }),
   });
 
-  const remove = adminRoute('admin_api_keys:write', {
-    ...onKey,
+const removeRoute = (admin: Administration): Route =>
+  adminRoute('admin_api_keys:write', {
+    ...onKey(admin),
     method: 'DELETE',
     path: '/v1/organization/admin_api_keys/{api_key_id}',
     operation: 'deleteAdminApiKey',
@@ -188,10 +191,12 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
       const { id, data } = call.found;
       const context = contextOf(call);
       const prefix = `${data.organizationId}:`;
-      const unmade = models.range(admittedAdminKeys, { prefix, limit: maxAdminKeys }).map(({ row }) => row.keyId);
-      const withdrawal = { keyId: id, at: clock.wall(), unmade };
-      await execute(() => aggregates.organization.dispatch(data.organizationId, 'endAdminKey', withdrawal, context));
-      const result = await execute(() => aggregates.adminKey.dispatch(id, 'delete', undefined, context), {
+      const unmade = admin.models.range(admittedAdminKeys, { prefix, limit: maxAdminKeys }).map(({ row }) => row.keyId);
+      const withdrawal = { keyId: id, at: admin.clock.wall(), unmade };
+      await execute(() =>
+        admin.aggregates.organization.dispatch(data.organizationId, 'endAdminKey', withdrawal, context),
+      );
+      const result = await execute(() => admin.aggregates.adminKey.dispatch(id, 'delete', undefined, context), {
         deleted: 'admin_api_key_not_found',
       });
       admin.directory.refuse(id, result.position, 'invalid_api_key');
@@ -200,5 +205,9 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     },
   });
 
-  return [create, list, retrieve, remove];
-};
+export const adminKeyRoutes = (admin: Administration): Route[] => [
+  createRoute(admin),
+  listRoute(admin),
+  retrieveRoute(admin),
+  removeRoute(admin),
+];

@@ -50,62 +50,60 @@ const updateBody = z
     not: { anyOf: [oneExpirySchema.not, hasFields('permissions', 'scopes'), { not: { anyOf: changed } }] },
   });
 
-/** The read and the commands of one key: retrieve, update, suspend, reactivate, revoke. */
-export const projectKeyCommands = (admin: Administration): Route[] => {
-  const { aggregates, clock, models } = admin;
+const show = ({ clock, models }: Administration, row: ProjectKeyRow, project: ProjectRow) =>
+  render(row, project, clock.wall(), lastUseOf(models, row.id));
 
-  const show = (row: ProjectKeyRow, project: ProjectRow) =>
-    render(row, project, clock.wall(), lastUseOf(models, row.id));
+/** Dispatches a command that an archived project forbids, and answers with the key as it is then. */
+const change = async (
+  admin: Administration,
+  call: AdminCall<unknown, unknown, unknown, FoundKey>,
+  dispatch: (id: string, context: Context) => Promise<CommandResult<ProjectKey, ProjectKeyEvent>>,
+) => {
+  const { project, key } = call.found;
+  if (project.status === 'archived') throw fault('project_archived');
+  const result = await execute(() => dispatch(key.id, contextOf(call)), conflicts);
+  if (result.events.some((event) => event.type === 'project_key.suspended')) {
+    admin.directory.refuse(key.id, result.position, 'api_key_suspended');
+  }
+  await waitForProjection(admin, call, result.head);
+  return { status: 200, body: show(admin, { id: key.id, ...result.state }, project) };
+};
 
-  /** Dispatches a command that an archived project forbids, and answers with the key as it is then. */
-  const change = async (
-    call: AdminCall<unknown, unknown, unknown, FoundKey>,
-    dispatch: (id: string, context: Context) => Promise<CommandResult<ProjectKey, ProjectKeyEvent>>,
-  ) => {
-    const { project, key } = call.found;
-    if (project.status === 'archived') throw fault('project_archived');
-    const result = await execute(() => dispatch(key.id, contextOf(call)), conflicts);
-    if (result.events.some((event) => event.type === 'project_key.suspended')) {
-      admin.directory.refuse(key.id, result.position, 'api_key_suspended');
-    }
-    await waitForProjection(admin, call, result.head);
-    return { status: 200, body: show({ id: key.id, ...result.state }, project) };
-  };
+const replies = { 200: { description: 'The key, without its value', schema: keyObject } };
 
-  const onKey = {
+const retrieveRoute = (admin: Administration): Route =>
+  adminRoute('project_api_keys:read', {
     ...oneProjectKey(admin),
-    replies: { 200: { description: 'The key, without its value', schema: keyObject } },
-  };
-
-  const retrieve = adminRoute('project_api_keys:read', {
-    ...onKey,
     method: 'GET',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
     operation: 'retrieveProjectApiKey',
     summary: 'Retrieve an API key of a project',
+    replies,
     errors: ['project_not_found', 'api_key_not_found'],
-    handle: ({ found }) => ({ status: 200, body: show(found.key, found.project) }),
+    handle: ({ found }) => ({ status: 200, body: show(admin, found.key, found.project) }),
   });
 
-  const conflicting = [
-    'project_not_found',
-    'api_key_not_found',
-    'project_archived',
-    'api_key_revoked',
-    'api_key_expired',
-  ] as const;
+const conflicting = [
+  'project_not_found',
+  'api_key_not_found',
+  'project_archived',
+  'api_key_revoked',
+  'api_key_expired',
+] as const;
 
-  const update = adminRoute('project_api_keys:write', {
-    ...onKey,
+const updateRoute = (admin: Administration): Route =>
+  adminRoute('project_api_keys:write', {
+    ...oneProjectKey(admin),
     method: 'POST',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
     operation: 'updateProjectApiKey',
     summary: 'Change the name, the permissions or the expiry of an API key',
     body: updateBody,
+    replies,
     errors: [...conflicting, 'api_key_rotated', 'expires_at_not_future', 'unknown_permission'],
     handle(call) {
       const { body } = call;
-      const at = clock.wall();
+      const at = admin.clock.wall();
       const permissions = body.permissions ?? body.scopes;
       const hasExpiry = body.expires_at !== undefined || body.expires_in_seconds !== undefined;
       const input = {
@@ -114,34 +112,43 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
         ...(hasExpiry && { expiresAt: expiresAt(body, at) }),
         at,
       };
-      return change(call, (id, context) => aggregates.projectKey.dispatch(id, 'update', input, context));
+      return change(admin, call, (id, context) => admin.aggregates.projectKey.dispatch(id, 'update', input, context));
     },
   });
 
-  const suspend = adminRoute('project_api_keys:write', {
-    ...onKey,
+const suspendRoute = (admin: Administration): Route =>
+  adminRoute('project_api_keys:write', {
+    ...oneProjectKey(admin),
     method: 'POST',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/suspend',
     operation: 'suspendProjectApiKey',
     summary: 'Suspend an API key until it is reactivated',
+    replies,
     errors: conflicting,
     handle: (call) =>
-      change(call, (id, context) => aggregates.projectKey.dispatch(id, 'suspend', { at: clock.wall() }, context)),
+      change(admin, call, (id, context) =>
+        admin.aggregates.projectKey.dispatch(id, 'suspend', { at: admin.clock.wall() }, context),
+      ),
   });
 
-  const reactivate = adminRoute('project_api_keys:write', {
-    ...onKey,
+const reactivateRoute = (admin: Administration): Route =>
+  adminRoute('project_api_keys:write', {
+    ...oneProjectKey(admin),
     method: 'POST',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/reactivate',
     operation: 'reactivateProjectApiKey',
     summary: 'Let a suspended API key work again',
+    replies,
     errors: conflicting,
     handle: (call) =>
-      change(call, (id, context) => aggregates.projectKey.dispatch(id, 'reactivate', { at: clock.wall() }, context)),
+      change(admin, call, (id, context) =>
+        admin.aggregates.projectKey.dispatch(id, 'reactivate', { at: admin.clock.wall() }, context),
+      ),
   });
 
-  const revoke = adminRoute('project_api_keys:write', {
-    ...onKey,
+const revokeRoute = (admin: Administration): Route =>
+  adminRoute('project_api_keys:write', {
+    ...oneProjectKey(admin),
     method: 'DELETE',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
     operation: 'revokeProjectApiKey',
@@ -151,7 +158,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     async handle(call) {
       const { id } = call.found.key;
       const result = await execute(() =>
-        aggregates.projectKey.dispatch(id, 'revoke', { reason: 'requested' }, contextOf(call)),
+        admin.aggregates.projectKey.dispatch(id, 'revoke', { reason: 'requested' }, contextOf(call)),
       );
       admin.directory.refuse(id, result.position);
       await waitForProjection(admin, call, result.head);
@@ -159,5 +166,11 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     },
   });
 
-  return [retrieve, update, suspend, reactivate, revoke];
-};
+/** The read and the commands of one key: retrieve, update, suspend, reactivate, revoke. */
+export const projectKeyCommands = (admin: Administration): Route[] => [
+  retrieveRoute(admin),
+  updateRoute(admin),
+  suspendRoute(admin),
+  reactivateRoute(admin),
+  revokeRoute(admin),
+];

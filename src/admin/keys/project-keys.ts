@@ -35,46 +35,44 @@ const createBody = z
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>;
 
-export const projectKeyRoutes = (admin: Administration): Route[] => {
+/** Admits the key on its project's stream and only then makes its own (architecture 4). */
+const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Made> => {
   const { aggregates, clock, models, secrets } = admin;
-  const find = findProject(admin);
-
-  /** Admits the key on its project's stream and only then makes its own (architecture 4). */
-  const issue = async (call: CreateCall, id: string, value: string): Promise<Made> => {
-    const { id: projectId, organizationId } = call.found;
-    const context = contextOf(call);
-    const at = clock.wall();
-    const expires = expiresAt(call.body, at);
-    if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
-    await admitKey(admin, projectId, id, context);
-    const input = {
-      organizationId,
-      projectId,
-      name: call.body.name,
-      permissions: inCatalogueOrder(projectPermissions, call.body.permissions ?? projectPermissions),
-      expiresAt: expires,
-      ...credentialOf(secrets, value),
-      at,
-    };
-    const result = await execute(() => aggregates.projectKey.dispatch(id, 'create', input, context));
-    // Taken up after a crash it may have been revoked in the meantime.
-    if (result.state.status === 'revoked') throw fault('idempotency_result_unavailable');
-    return { body: render({ id, ...result.state }, call.found, at, lastUseOf(models, id)), head: result.head };
+  const { id: projectId, organizationId } = call.found;
+  const context = contextOf(call);
+  const at = clock.wall();
+  const expires = expiresAt(call.body, at);
+  if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+  await admitKey(admin, projectId, id, context);
+  const input = {
+    organizationId,
+    projectId,
+    name: call.body.name,
+    permissions: inCatalogueOrder(projectPermissions, call.body.permissions ?? projectPermissions),
+    expiresAt: expires,
+    ...credentialOf(secrets, value),
+    at,
   };
+  const result = await execute(() => aggregates.projectKey.dispatch(id, 'create', input, context));
+  // Taken up after a crash it may have been revoked in the meantime.
+  if (result.state.status === 'revoked') throw fault('idempotency_result_unavailable');
+  return { body: render({ id, ...result.state }, call.found, at, lastUseOf(models, id)), head: result.head };
+};
 
-  /** A key that was revoked since, or its project archived, is not shown again. */
-  const stands = (project: ProjectRow, id: string): boolean => {
-    const row = models.get(projectKeyRows, `${project.id}:${id}`);
-    return project.status === 'active' && row?.status !== 'revoked';
-  };
+/** A key that was revoked since, or its project archived, is not shown again. */
+const stands = ({ models }: Administration, project: ProjectRow, id: string): boolean => {
+  const row = models.get(projectKeyRows, `${project.id}:${id}`);
+  return project.status === 'active' && row?.status !== 'revoked';
+};
 
-  const create = adminRoute('project_api_keys:write', {
+const createRoute = (admin: Administration): Route =>
+  adminRoute('project_api_keys:write', {
     method: 'POST',
     path: '/v1/organization/projects/{project_id}/api_keys',
     operation: 'createProjectApiKey',
     summary: 'Create a project API key; the full key is in this answer and nowhere else',
     params: projectParams,
-    find,
+    find: findProject(admin),
     headers: { 'Idempotency-Key': idempotencyKey },
     body: createBody,
     replies: { 201: { description: 'The new key with its value', schema: createdKeyObject } },
@@ -90,37 +88,42 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
     ],
     handle: (call) =>
       createIdempotently(admin, call, {
-        newResourceId: () => newId('key', clock),
+        newResourceId: () => newId('key', admin.clock),
         mint: () => newToken('p'),
-        create: (id, value) => issue(call, id, value),
-        stands: (id) => stands(call.found, id),
-        repeated: (id) => aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
+        create: (id, value) => issue(admin, call, id, value),
+        stands: (id) => stands(admin, call.found, id),
+        repeated: (id) => admin.aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
       }),
   });
 
-  const list = adminRoute('project_api_keys:read', {
+const listRoute = (admin: Administration): Route =>
+  adminRoute('project_api_keys:read', {
     method: 'GET',
     path: '/v1/organization/projects/{project_id}/api_keys',
     operation: 'listProjectApiKeys',
     summary: 'List the API keys of a project',
     params: projectParams,
     query: z.object({ ...pageQuery, status: z.enum(statuses).optional() }),
-    find,
+    find: findProject(admin),
     replies: { 200: { description: 'A page of keys, without values', schema: listOf(keyObject) } },
     errors: ['project_not_found', 'invalid_cursor', 'validation_failed'],
     handle({ found, query }) {
-      const now = clock.wall();
+      const now = admin.clock.wall();
       const { status } = query;
-      return page(models, {
+      return page(admin.models, {
         rows: projectKeyRows,
         all: projectKeyRows,
         prefix: `${found.id}:`,
         query,
         ...(status !== undefined && { wanted: (row: ProjectKeyRow) => statusOf(row, found, now) === status }),
-        render: (row) => render(row, found, now, lastUseOf(models, row.id)),
+        render: (row) => render(row, found, now, lastUseOf(admin.models, row.id)),
       });
     },
   });
 
-  return [create, list, rotateKeyRoute(admin), ...projectKeyCommands(admin)];
-};
+export const projectKeyRoutes = (admin: Administration): Route[] => [
+  createRoute(admin),
+  listRoute(admin),
+  rotateKeyRoute(admin),
+  ...projectKeyCommands(admin),
+];

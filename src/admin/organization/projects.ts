@@ -63,11 +63,8 @@ export const findProject =
     return row;
   };
 
-export const projectRoutes = (admin: Administration): Route[] => {
-  const find = findProject(admin);
-  const { aggregates, models } = admin;
-
-  const list = adminRoute('projects:read', {
+const listRoute = ({ models }: Administration): Route =>
+  adminRoute('projects:read', {
     method: 'GET',
     path: '/v1/organization/projects',
     operation: 'listProjects',
@@ -85,7 +82,8 @@ export const projectRoutes = (admin: Administration): Route[] => {
       }),
   });
 
-  const create = adminRoute('projects:write', {
+const createRoute = (admin: Administration): Route =>
+  adminRoute('projects:write', {
     method: 'POST',
     path: '/v1/organization/projects',
     operation: 'createProject',
@@ -99,7 +97,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
       const { name } = call.body;
       const create = async (id: string): Promise<Made> => {
         const input = { organizationId, name, at: admin.clock.wall() };
-        const result = await execute(() => aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
+        const result = await execute(() => admin.aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
         const { name: called, createdAt, archivedAt, allowedModels } = result.state.data;
         // One that an abandoned attempt has made may have been archived since.
         const status = result.state.status === 'archived' ? 'archived' : 'active';
@@ -109,36 +107,38 @@ export const projectRoutes = (admin: Administration): Route[] => {
         };
       };
       const stands = (id: string): boolean =>
-        models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';
+        admin.models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';
       return createIdempotently(admin, call, { newResourceId: () => newId('proj', admin.clock), create, stands });
     },
   });
 
-  const retrieve = adminRoute('projects:read', {
+const retrieveRoute = (admin: Administration): Route =>
+  adminRoute('projects:read', {
     method: 'GET',
     path: '/v1/organization/projects/{project_id}',
     operation: 'retrieveProject',
     summary: 'Retrieve a project',
     params: projectParams,
-    find,
+    find: findProject(admin),
     replies: { 200: { description: 'The project', schema: projectObject } },
     errors: ['project_not_found'],
     handle: ({ found }) => ({ status: 200, body: render(found) }),
   });
 
-  const archive = adminRoute('projects:write', {
+const archiveRoute = (admin: Administration): Route =>
+  adminRoute('projects:write', {
     method: 'POST',
     path: '/v1/organization/projects/{project_id}/archive',
     operation: 'archiveProject',
     summary: 'Archive a project and revoke every key of it, for good',
     params: projectParams,
-    find,
+    find: findProject(admin),
     replies: { 200: { description: 'The deletion marker', schema: marker } },
     errors: ['project_not_found'],
     async handle(call) {
       const { id } = call.found;
       const result = await execute(() =>
-        aggregates.project.dispatch(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
+        admin.aggregates.project.dispatch(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
       );
       // Before the answer, whatever the read models have seen by then (architecture 4).
       admin.directory.refuse(id, result.position);
@@ -148,13 +148,14 @@ export const projectRoutes = (admin: Administration): Route[] => {
     },
   });
 
-  const update = adminRoute('projects:write', {
+const updateRoute = (admin: Administration): Route =>
+  adminRoute('projects:write', {
     method: 'POST',
     path: '/v1/organization/projects/{project_id}',
     operation: 'updateProject',
     summary: 'Rename a project, or say which models it may use',
     params: projectParams,
-    find,
+    find: findProject(admin),
     body: z
       .strictObject({ name: optional(name), allowed_models: allowedModels.nullable().optional() })
       .meta({ not: { properties: { name: { type: 'null' } }, not: { required: ['allowed_models'] } } }),
@@ -166,14 +167,22 @@ export const projectRoutes = (admin: Administration): Route[] => {
         throw fault('validation_failed', { param: 'name', message: 'Give name, allowed_models or both.' });
       }
       const input = { ...(name !== undefined && { name }), ...(allowed !== undefined && { allowedModels: allowed }) };
-      const result = await execute(() => aggregates.project.dispatch(call.found.id, 'update', input, contextOf(call)), {
-        archived: 'project_archived',
-      });
+      const result = await execute(
+        () => admin.aggregates.project.dispatch(call.found.id, 'update', input, contextOf(call)),
+        {
+          archived: 'project_archived',
+        },
+      );
       await waitForProjection(admin, call, result.head);
       const { name: called, allowedModels } = result.state.data;
       return { status: 200, body: render({ ...call.found, name: called, allowedModels }) };
     },
   });
 
-  return [list, create, retrieve, update, archive];
-};
+export const projectRoutes = (admin: Administration): Route[] => [
+  listRoute(admin),
+  createRoute(admin),
+  retrieveRoute(admin),
+  updateRoute(admin),
+  archiveRoute(admin),
+];

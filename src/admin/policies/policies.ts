@@ -19,14 +19,8 @@ import { replayRoute } from './policy-replay.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 import { validateRoute } from './policy-validate.ts';
 
-/**
- * @param evaluator tries rules out, and runs them on the samples of their authors and on past requests
- * @param kept requests with their text, where the operator has asked for that
- */
-export const policyRoutes = (admin: Administration, evaluator: Evaluator, kept: KeptRequests | null): Route[] => {
-  const { aggregates, clock, models } = admin;
-
-  const list = policyRoute('policies:read', {
+const listRoute = ({ models }: Administration): Route =>
+  policyRoute('policies:read', {
     method: 'GET',
     path: '/v1/organization/policies',
     operation: 'listPolicies',
@@ -45,7 +39,8 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator, kept: 
       }),
   });
 
-  const create = policyRoute('policies:write', {
+const createRoute = (admin: Administration, evaluator: Evaluator): Route =>
+  policyRoute('policies:write', {
     method: 'POST',
     path: '/v1/organization/policies',
     operation: 'createPolicy',
@@ -63,6 +58,7 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator, kept: 
       'idempotency_in_progress',
     ],
     async handle(call) {
+      const { aggregates, clock, models } = admin;
       const { organizationId } = call.principal;
       const { name, description = '' } = call.body;
       const terms = edited(defaultTerms, call.body);
@@ -92,7 +88,8 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator, kept: 
     },
   });
 
-  const retrieve = policyRoute('policies:read', {
+const retrieveRoute = (admin: Administration): Route =>
+  policyRoute('policies:read', {
     ...onPolicy(admin),
     method: 'GET',
     path: '/v1/organization/policies/{policy_id}',
@@ -103,13 +100,16 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator, kept: 
     handle: ({ found }) => ({ status: 200, body: renderPolicy(found) }),
   });
 
-  return [
-    list,
-    create,
-    validateRoute(evaluator),
-    retrieve,
-    ...policyCommands(admin, evaluator),
-    ...policyHistory(admin),
-    replayRoute(admin, evaluator, kept),
-  ];
-};
+/**
+ * @param evaluator tries rules out, and runs them on the samples of their authors and on past requests
+ * @param kept requests with their text, where the operator has asked for that
+ */
+export const policyRoutes = (admin: Administration, evaluator: Evaluator, kept: KeptRequests | null): Route[] => [
+  listRoute(admin),
+  createRoute(admin, evaluator),
+  validateRoute(evaluator),
+  retrieveRoute(admin),
+  ...policyCommands(admin, evaluator),
+  ...policyHistory(admin),
+  replayRoute(admin, evaluator, kept),
+];

@@ -18,34 +18,30 @@ import { onPolicy, policyRoute } from './policy-route.ts';
 type PolicyCall = AdminCall<unknown, unknown, unknown, PolicyRow>;
 type Dispatch = (id: string, context: Context) => Promise<CommandResult<Policy, PolicyEvent>>;
 
-/** The commands to one policy: update, publish, pause, resume, delete (contract B.5). */
-export const policyCommands = (admin: Administration, evaluator: Evaluator): Route[] => {
-  const { aggregates, clock, models } = admin;
+/** Dispatches a command to the policy and answers with the policy as it is then, once the read models show it too. */
+const change = async (
+  admin: Administration,
+  call: PolicyCall,
+  dispatch: Dispatch,
+  conflicts: Readonly<Record<string, Code>> = {},
+): Promise<Reply> => {
+  const { id } = call.found;
+  const result = await execute(() => dispatch(id, contextOf(call)), conflicts);
+  await waitForProjection(admin, call, result.head);
+  return { status: 200, body: renderPolicy({ id, ...result.state }) };
+};
 
-  /** Dispatches a command to the policy and answers with the policy as it is then, once the read models show it too. */
-  const change = async (
-    call: PolicyCall,
-    dispatch: Dispatch,
-    conflicts: Readonly<Record<string, Code>> = {},
-  ): Promise<Reply> => {
-    const { id } = call.found;
-    const result = await execute(() => dispatch(id, contextOf(call)), conflicts);
-    await waitForProjection(admin, call, result.head);
-    return { status: 200, body: renderPolicy({ id, ...result.state }) };
-  };
+/** The policy as its own stream has it, since a judgement of a draft that is not the latest would be of no use. */
+const latest = async ({ aggregates }: Administration, call: PolicyCall): Promise<Policy> => {
+  const { state } = await execute(() => aggregates.policy.dispatch(call.found.id, 'look', undefined, contextOf(call)));
+  return state.data;
+};
 
-  /** The policy as its own stream has it, since a judgement of a draft that is not the latest would be of no use. */
-  const latest = async (call: PolicyCall): Promise<Policy> => {
-    const { state } = await execute(() =>
-      aggregates.policy.dispatch(call.found.id, 'look', undefined, contextOf(call)),
-    );
-    return state.data;
-  };
+const replies = { 200: { description: 'The policy', schema: policyObject } };
+const common = ['policy_not_found', 'policy_revision_conflict'] as const;
 
-  const replies = { 200: { description: 'The policy', schema: policyObject } };
-  const common = ['policy_not_found', 'policy_revision_conflict'] as const;
-
-  const update = policyRoute('policies:write', {
+const updateRoute = (admin: Administration, evaluator: Evaluator): Route =>
+  policyRoute('policies:write', {
     ...onPolicy(admin),
     method: 'POST',
     path: '/v1/organization/policies/{policy_id}',
@@ -56,22 +52,23 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
     errors: [...common, 'project_not_found', 'project_archived', 'policy_rule_invalid'],
     async handle(call) {
       const { revision, ...changes } = call.body;
-      const now = await latest(call);
+      const now = await latest(admin, call);
       const draft = edited(now.draft, changes);
       if (draft.rule !== now.draft.rule || draft.direction !== now.draft.direction) {
         await requireRule(evaluator, draft.rule, draft.direction);
       }
       // The revision pins the draft that was judged: the policy refuses if it is at another by then.
       if (now.revision === revision) {
-        requireActive(models, now.organizationId, draft.projectIds, now.draft.projectIds);
+        requireActive(admin.models, now.organizationId, draft.projectIds, now.draft.projectIds);
       }
-      return change(call, (id, context) =>
-        aggregates.policy.dispatch(id, 'update', { revision, changes, at: clock.wall() }, context),
+      return change(admin, call, (id, context) =>
+        admin.aggregates.policy.dispatch(id, 'update', { revision, changes, at: admin.clock.wall() }, context),
       );
     },
   });
 
-  const publish = policyRoute('policies:publish', {
+const publishRoute = (admin: Administration): Route =>
+  policyRoute('policies:publish', {
     ...onPolicy(admin),
     method: 'POST',
     path: '/v1/organization/policies/{policy_id}/publish',
@@ -82,19 +79,20 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
     errors: [...common, 'policy_no_unpublished_changes', 'project_archived'],
     async handle(call) {
       const { revision } = call.body;
-      const now = await latest(call);
+      const now = await latest(admin, call);
       // What the policy itself refuses comes first.
       if (now.revision === revision && hasUnpublishedChanges(now)) {
-        requireActive(models, now.organizationId, now.draft.projectIds);
+        requireActive(admin.models, now.organizationId, now.draft.projectIds);
       }
-      const versionId = newId('polv', clock);
-      return change(call, (id, context) =>
-        aggregates.policy.dispatch(id, 'publish', { revision, versionId, at: clock.wall() }, context),
+      const versionId = newId('polv', admin.clock);
+      return change(admin, call, (id, context) =>
+        admin.aggregates.policy.dispatch(id, 'publish', { revision, versionId, at: admin.clock.wall() }, context),
       );
     },
   });
 
-  const pause = policyRoute('policies:publish', {
+const pauseRoute = (admin: Administration): Route =>
+  policyRoute('policies:publish', {
     ...onPolicy(admin),
     method: 'POST',
     path: '/v1/organization/policies/{policy_id}/pause',
@@ -103,16 +101,16 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
     body: revisionBody,
     replies,
     errors: [...common, 'policy_not_pausable'],
-    handle: (call) =>
-      change(
-        call,
-        (id, context) =>
-          aggregates.policy.dispatch(id, 'pause', { revision: call.body.revision, at: clock.wall() }, context),
-        { draft: 'policy_not_pausable' },
-      ),
+    handle(call) {
+      const input = { revision: call.body.revision, at: admin.clock.wall() };
+      return change(admin, call, (id, context) => admin.aggregates.policy.dispatch(id, 'pause', input, context), {
+        draft: 'policy_not_pausable',
+      });
+    },
   });
 
-  const resume = policyRoute('policies:publish', {
+const resumeRoute = (admin: Administration): Route =>
+  policyRoute('policies:publish', {
     ...onPolicy(admin),
     method: 'POST',
     path: '/v1/organization/policies/{policy_id}/resume',
@@ -121,16 +119,17 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
     body: revisionBody,
     replies,
     errors: [...common, 'policy_not_paused'],
-    handle: (call) =>
-      change(
-        call,
-        (id, context) =>
-          aggregates.policy.dispatch(id, 'resume', { revision: call.body.revision, at: clock.wall() }, context),
-        { draft: 'policy_not_paused', live: 'policy_not_paused' },
-      ),
+    handle(call) {
+      const input = { revision: call.body.revision, at: admin.clock.wall() };
+      return change(admin, call, (id, context) => admin.aggregates.policy.dispatch(id, 'resume', input, context), {
+        draft: 'policy_not_paused',
+        live: 'policy_not_paused',
+      });
+    },
   });
 
-  const remove = policyRoute('policies:write', {
+const removeRoute = (admin: Administration): Route =>
+  policyRoute('policies:write', {
     ...onPolicy(admin),
     method: 'DELETE',
     path: '/v1/organization/policies/{policy_id}',
@@ -142,12 +141,12 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
     async handle(call) {
       const { id, data } = call.found;
       const context = contextOf(call);
-      const input = { revision: call.query.revision, at: clock.wall() };
-      const result = await execute(() => aggregates.policy.dispatch(id, 'delete', input, context), {
+      const input = { revision: call.query.revision, at: admin.clock.wall() };
+      const result = await execute(() => admin.aggregates.policy.dispatch(id, 'delete', input, context), {
         live: 'policy_is_live',
       });
       // So that there is room for another by the time of the answer. Where this fails the reaction does it a moment later.
-      await aggregates.organization
+      await admin.aggregates.organization
         .dispatch(data.organizationId, 'endPolicy', { policyId: id }, context)
         .catch(() => {});
       await waitForProjection(admin, call, result.head);
@@ -155,5 +154,11 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
     },
   });
 
-  return [update, publish, pause, resume, remove];
-};
+/** The commands to one policy: update, publish, pause, resume, delete (contract B.5). */
+export const policyCommands = (admin: Administration, evaluator: Evaluator): Route[] => [
+  updateRoute(admin, evaluator),
+  publishRoute(admin),
+  pauseRoute(admin),
+  resumeRoute(admin),
+  removeRoute(admin),
+];

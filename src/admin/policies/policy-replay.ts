@@ -7,6 +7,7 @@ import { directions } from '../../domain/policy/policy-terms.ts';
 import { fault } from '../../errors.ts';
 import { whole } from '../../http/answer/whole.ts';
 import type { Route } from '../../http/route.ts';
+import type { RowReader } from '../../kernel/rows/rows.ts';
 import type { KeptRequests } from '../../policies/kept-requests.ts';
 import { latestSettlements } from '../../policies/latest-accounts.ts';
 import { type Example, replay } from '../../policies/replay.ts';
@@ -54,25 +55,26 @@ const renderExample = ({ requestId, projectId, keyId, verdict, scoreBasisPoints,
   created_at: seconds(at),
 });
 
+/** Who has sent a request, as they are called now. */
+const ownersOf = (models: RowReader, organizationId: string): ((projectId: string, keyId: string) => RequestOwner) => {
+  const known = new Map<string, RequestOwner>();
+  const tier = models.get(organizationRows, organizationId)?.tier ?? 0;
+  return (projectId, keyId) => {
+    const owner = known.get(keyId) ?? {
+      project: { id: projectId, name: models.get(projectRows, projectKeyOf(organizationId, projectId))?.name ?? '' },
+      key: { id: keyId, name: models.get(projectKeyRows, `${projectId}:${keyId}`)?.data.name ?? '' },
+      org: { id: organizationId, tier },
+    };
+    known.set(keyId, owner);
+    return owner;
+  };
+};
+
 /** What a draft would have done to past requests; nothing comes of it (contract B.7). */
 export const replayRoute = (admin: Administration, evaluator: Evaluator, kept: KeptRequests | null): Route => {
   const { clock, models, store } = admin;
   // One at a time: each takes a good part of the loop while it runs.
   let isRunning = false;
-
-  const ownersOf = (organizationId: string): ((projectId: string, keyId: string) => RequestOwner) => {
-    const known = new Map<string, RequestOwner>();
-    const tier = models.get(organizationRows, organizationId)?.tier ?? 0;
-    return (projectId, keyId) => {
-      const owner = known.get(keyId) ?? {
-        project: { id: projectId, name: models.get(projectRows, projectKeyOf(organizationId, projectId))?.name ?? '' },
-        key: { id: keyId, name: models.get(projectKeyRows, `${projectId}:${keyId}`)?.data.name ?? '' },
-        org: { id: organizationId, tier },
-      };
-      known.set(keyId, owner);
-      return owner;
-    };
-  };
 
   return policyRoute('policies:publish', {
     ...onPolicy(admin),
@@ -105,7 +107,7 @@ export const replayRoute = (admin: Administration, evaluator: Evaluator, kept: K
             ...{ organizationId, from },
             kept: kept?.of(organizationId) ?? [],
             settled: latestSettlements(store, from, to),
-            ownerOf: ownersOf(organizationId),
+            ownerOf: ownersOf(models, organizationId),
           },
           { evaluator, clock },
         );

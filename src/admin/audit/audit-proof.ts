@@ -7,11 +7,12 @@ import { leafOf } from '../../audit/log/leaf.ts';
 import { isSignedByOne, proofOf } from '../../audit/log/proof.ts';
 import { fault } from '../../errors.ts';
 import type { Route, Sink } from '../../http/route.ts';
+import type { Budget } from '../../kernel/store/budget.ts';
 import { canonicalEvent } from '../../kernel/store/event-hash.ts';
 import type { Recorded } from '../../kernel/store/store.ts';
 import { parsedCheckpoint, type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
 import { auditKeySeeds } from '../../secrets/audit-key.ts';
-import { adminRoute } from '../admin-route.ts';
+import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { countOf } from './audit-search.ts';
 
@@ -52,10 +53,7 @@ interface Newest {
   readonly keys: readonly string[];
 }
 
-const newest = async (
-  { models, secrets, store }: Administration,
-  call: Parameters<typeof contextOf>[0],
-): Promise<Newest> => {
+const newest = async ({ models, secrets, store }: Administration, call: AdminCall): Promise<Newest> => {
   const head = auditTreeHead(models);
   const signed = head && parsedCheckpoint(head.note);
   if (!head || !signed) throw tooEarly();
@@ -77,22 +75,15 @@ const rendered = ({ signed, keys }: Newest) => ({
 });
 
 /** Undefined of an entry whose event was removed when its time was over. */
-const eventOf = async (
-  { store }: Administration,
-  { place }: AuditRow,
-  budget?: ReturnType<typeof contextOf>['budget'],
-): Promise<Recorded | undefined> => {
-  const { stream, revision } = place;
+const eventOf = async ({ store }: Administration, row: AuditRow, budget?: Budget): Promise<Recorded | undefined> => {
+  const { stream, revision } = row.place;
   for await (const event of store.read(stream, { from: revision, limit: 1, budget })) {
     if (event.revision === revision) return event;
   }
   return undefined;
 };
 
-async function* entriesOf(
-  admin: Administration,
-  organizationId: string,
-): AsyncGenerator<{ event: Recorded; id: string }> {
+async function* entriesOf(admin: Administration, organizationId: string) {
   const { models } = admin;
   const count = countOf(models, organizationId);
   for (let from = 0; from < count; from += page) {
@@ -106,12 +97,7 @@ async function* entriesOf(
   }
 }
 
-const write = async (
-  admin: Administration,
-  sink: Sink,
-  organizationId: string,
-  { signed, keys }: Newest,
-): Promise<void> => {
+const write = async (admin: Administration, sink: Sink, organizationId: string, { signed, keys }: Newest) => {
   const { models } = admin;
   const lines = exportLines({
     ...{ organizationId, checkpoint: signed, keys },

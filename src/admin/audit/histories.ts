@@ -84,7 +84,7 @@ const answer = ({ clock, store }: Administration, call: HistoryCall) =>
 export const historyRoutes = (admin: Administration): Route[] => {
   const { models } = admin;
 
-  /** What every one of them has. */
+  /** What all of these routes share. */
   const shared = (errors: readonly Code[]) => ({
     method: 'GET' as const,
     query,

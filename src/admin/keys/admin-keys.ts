@@ -74,6 +74,7 @@ const render = (row: AdminKeyRow, usedAt: number | null = null) => ({
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, undefined>;
 
+/** Also how the access log names an attempt that was refused. */
 const creation = { method: 'POST', path: '/v1/organization/admin_api_keys' } as const;
 
 /** The new key's permissions: by default the caller's own, never more (contract D). */
@@ -188,15 +189,14 @@ const removeRoute = (admin: Administration): Route =>
     replies: { 200: { description: 'The deletion marker', schema: marker } },
     errors: ['admin_api_key_not_found', 'last_admin_key'],
     async handle(call) {
+      const { aggregates, clock, models } = admin;
       const { id, data } = call.found;
       const context = contextOf(call);
       const prefix = `${data.organizationId}:`;
-      const unmade = admin.models.range(admittedAdminKeys, { prefix, limit: maxAdminKeys }).map(({ row }) => row.keyId);
-      const withdrawal = { keyId: id, at: admin.clock.wall(), unmade };
-      await execute(() =>
-        admin.aggregates.organization.dispatch(data.organizationId, 'endAdminKey', withdrawal, context),
-      );
-      const result = await execute(() => admin.aggregates.adminKey.dispatch(id, 'delete', undefined, context), {
+      const unmade = models.range(admittedAdminKeys, { prefix, limit: maxAdminKeys }).map(({ row }) => row.keyId);
+      const withdrawal = { keyId: id, at: clock.wall(), unmade };
+      await execute(() => aggregates.organization.dispatch(data.organizationId, 'endAdminKey', withdrawal, context));
+      const result = await execute(() => aggregates.adminKey.dispatch(id, 'delete', undefined, context), {
         deleted: 'admin_api_key_not_found',
       });
       admin.directory.refuse(id, result.position, 'invalid_api_key');

@@ -27,6 +27,14 @@ import { keyMarker, keyObject, render } from './project-key-object.ts';
 /** What the key's and its project's state make of a command that cannot be carried out (contract B.2, B.3). */
 const conflicts = { revoked: 'api_key_revoked', expired: 'api_key_expired' } as const;
 
+const conflicting = [
+  'project_not_found',
+  'api_key_not_found',
+  'project_archived',
+  'api_key_revoked',
+  'api_key_expired',
+] as const;
+
 /** For the OpenAPI document: something is to be changed. */
 const changed = ['name', 'permissions', 'scopes', 'expires_at', 'expires_in_seconds'].map((field) => hasFields(field));
 
@@ -69,37 +77,30 @@ const change = async (
   return { status: 200, body: show(admin, { id: key.id, ...result.state }, project) };
 };
 
-const replies = { 200: { description: 'The key, without its value', schema: keyObject } };
+const onKey = (admin: Administration) => ({
+  ...oneProjectKey(admin),
+  replies: { 200: { description: 'The key, without its value', schema: keyObject } },
+});
 
 const retrieveRoute = (admin: Administration): Route =>
   adminRoute('project_api_keys:read', {
-    ...oneProjectKey(admin),
+    ...onKey(admin),
     method: 'GET',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
     operation: 'retrieveProjectApiKey',
     summary: 'Retrieve an API key of a project',
-    replies,
     errors: ['project_not_found', 'api_key_not_found'],
     handle: ({ found }) => ({ status: 200, body: show(admin, found.key, found.project) }),
   });
 
-const conflicting = [
-  'project_not_found',
-  'api_key_not_found',
-  'project_archived',
-  'api_key_revoked',
-  'api_key_expired',
-] as const;
-
 const updateRoute = (admin: Administration): Route =>
   adminRoute('project_api_keys:write', {
-    ...oneProjectKey(admin),
+    ...onKey(admin),
     method: 'POST',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
     operation: 'updateProjectApiKey',
     summary: 'Change the name, the permissions or the expiry of an API key',
     body: updateBody,
-    replies,
     errors: [...conflicting, 'api_key_rotated', 'expires_at_not_future', 'unknown_permission'],
     handle(call) {
       const { body } = call;
@@ -118,12 +119,11 @@ const updateRoute = (admin: Administration): Route =>
 
 const suspendRoute = (admin: Administration): Route =>
   adminRoute('project_api_keys:write', {
-    ...oneProjectKey(admin),
+    ...onKey(admin),
     method: 'POST',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/suspend',
     operation: 'suspendProjectApiKey',
     summary: 'Suspend an API key until it is reactivated',
-    replies,
     errors: conflicting,
     handle: (call) =>
       change(admin, call, (id, context) =>
@@ -133,12 +133,11 @@ const suspendRoute = (admin: Administration): Route =>
 
 const reactivateRoute = (admin: Administration): Route =>
   adminRoute('project_api_keys:write', {
-    ...oneProjectKey(admin),
+    ...onKey(admin),
     method: 'POST',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/reactivate',
     operation: 'reactivateProjectApiKey',
     summary: 'Let a suspended API key work again',
-    replies,
     errors: conflicting,
     handle: (call) =>
       change(admin, call, (id, context) =>
@@ -148,7 +147,7 @@ const reactivateRoute = (admin: Administration): Route =>
 
 const revokeRoute = (admin: Administration): Route =>
   adminRoute('project_api_keys:write', {
-    ...oneProjectKey(admin),
+    ...onKey(admin),
     method: 'DELETE',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
     operation: 'revokeProjectApiKey',

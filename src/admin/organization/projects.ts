@@ -167,12 +167,10 @@ const updateRoute = (admin: Administration): Route =>
         throw fault('validation_failed', { param: 'name', message: 'Give name, allowed_models or both.' });
       }
       const input = { ...(name !== undefined && { name }), ...(allowed !== undefined && { allowedModels: allowed }) };
-      const result = await execute(
-        () => admin.aggregates.project.dispatch(call.found.id, 'update', input, contextOf(call)),
-        {
-          archived: 'project_archived',
-        },
-      );
+      const { id } = call.found;
+      const result = await execute(() => admin.aggregates.project.dispatch(id, 'update', input, contextOf(call)), {
+        archived: 'project_archived',
+      });
       await waitForProjection(admin, call, result.head);
       const { name: called, allowedModels } = result.state.data;
       return { status: 200, body: render({ ...call.found, name: called, allowedModels }) };

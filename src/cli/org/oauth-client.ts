@@ -53,11 +53,7 @@ Examples:
   weir oauth-client delete oac_01jd… --yes
                                        its secret and its tokens work no more once this is done`;
 
-/** `weir oauth-client`: who may get access tokens by client credentials (contract C.3). */
-export const oauthClientCommand = (terminal: Terminal): Command => {
-  const oauthClient = new Command('oauth-client').description('Create, list and delete OAuth clients');
-  withExamples(oauthClient, examples);
-
+const create = (oauthClient: Command, terminal: Terminal): void => {
   listing(recording(oauthClient.command('create')))
     .description('Create an OAuth client; its secret is printed once')
     .argument('<organization>', 'org_…')
@@ -92,7 +88,9 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
         return asOperator(terminal, create, { makesKeys: true });
       },
     );
+};
 
+const list = (oauthClient: Command, terminal: Terminal): void => {
   listing(oauthClient.command('list'))
     .description('List OAuth clients, without their secrets')
     .argument('[organization]', 'org_…; default: every organization')
@@ -107,7 +105,9 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
         show(terminal, Array.from(rows, shown), options, kinds);
       }),
     );
+};
 
+const deleteClient = (oauthClient: Command, terminal: Terminal): void => {
   listing(recording(oauthClient.command('delete')))
     .description('Delete an OAuth client for good, with every token it has')
     .argument('<client>', 'oac_…')
@@ -124,5 +124,14 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
         showOne(terminal, { client_id: id, status: result.state.status }, options, kinds);
       }),
     );
+};
+
+/** `weir oauth-client`: who may get access tokens by client credentials (contract C.3). */
+export const oauthClientCommand = (terminal: Terminal): Command => {
+  const oauthClient = new Command('oauth-client').description('Create, list and delete OAuth clients');
+  withExamples(oauthClient, examples);
+  create(oauthClient, terminal);
+  list(oauthClient, terminal);
+  deleteClient(oauthClient, terminal);
   return oauthClient;
 };

@@ -27,7 +27,7 @@ const shown = (row: OrganizationRow): Shown => ({
   credits: row.credits,
   created_at: row.createdAt,
 });
-/** With what it can still spend. */
+/** `balance` is what it can still spend. */
 const withBalance = async ({ rows }: Operator, row: OrganizationRow): Promise<Shown> => {
   await rows.written(balanceRows);
   const { created_at, ...fields } = shown(row);
@@ -41,7 +41,7 @@ export const findOrganization = ({ rows }: Operator, id: string): OrganizationRo
   return row;
 };
 
-/** What is shown once of a new Admin key, and must never be broken. */
+/** The fields of a new Admin key: they are shown once and are never broken, so that they can be copied. */
 export const madeKinds: Kinds = { organization_id: 'id', admin_api_key_id: 'id', admin_api_key: 'id' };
 
 /** Makes an Admin key with every permission, on the organization's stream and its own, and returns its value. */
@@ -71,11 +71,7 @@ interface Create extends Output {
   readonly newStore?: boolean;
 }
 
-/** `weir org`: the life of organizations, which no HTTP route can touch (contract B.1). */
-export const orgCommand = (terminal: Terminal): Command => {
-  const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
-  withExamples(org, examples);
-
+const create = (org: Command, terminal: Terminal): void => {
   listing(recording(org.command('create')))
     .description('Create an organization and its first Admin key, which is printed once')
     .requiredOption('--name <name>', '1 to 120 characters')
@@ -103,7 +99,9 @@ export const orgCommand = (terminal: Terminal): Command => {
       };
       await asOperator(terminal, create, { begins: true, isNew });
     });
+};
 
+const list = (org: Command, terminal: Terminal): void => {
   listing(org.command('list'))
     .description('List every organization')
     .action((options: Output) =>
@@ -111,7 +109,9 @@ export const orgCommand = (terminal: Terminal): Command => {
         show(terminal, Array.from(allRows(rows, organizationRows, 'org_'), shown), options, kinds);
       }),
     );
+};
 
+const showOrganization = (org: Command, terminal: Terminal): void => {
   listing(org.command('show'))
     .description('Show one organization, with what is left of its credit')
     .argument('<id>', 'org_…')
@@ -120,29 +120,46 @@ export const orgCommand = (terminal: Terminal): Command => {
         showOne(terminal, await withBalance(operator, findOrganization(operator, id)), options, kinds),
       ),
     );
+};
 
-  const change = (name: 'suspend' | 'reactivate' | 'close', description: string, question?: string): void => {
-    listing(recording(org.command(name)))
-      .description(description)
-      .argument('<id>', 'org_…')
-      .option('--yes', 'do not ask')
-      .action((id: string, options: Output & { yes?: true }, command: Command) =>
-        asOperator(terminal, async (operator) => {
-          const { name: called } = findOrganization(operator, id);
-          if (question) await confirm(terminal, question.replace('%', printable(called)), options.yes);
-          const context = operatorContext(terminal, command);
-          const result = await operator.aggregates.organization.dispatch(id, name, undefined, context);
-          await operator.waitForProjection(result.position);
-          showOne(terminal, { id, name: called, status: result.state.status }, options, kinds);
-        }),
-      );
-  };
+const change = (
+  org: Command,
+  terminal: Terminal,
+  name: 'suspend' | 'reactivate' | 'close',
+  description: string,
+  question?: string,
+): void => {
+  listing(recording(org.command(name)))
+    .description(description)
+    .argument('<id>', 'org_…')
+    .option('--yes', 'do not ask')
+    .action((id: string, options: Output & { yes?: true }, command: Command) =>
+      asOperator(terminal, async (operator) => {
+        const { name: called } = findOrganization(operator, id);
+        if (question) await confirm(terminal, question.replace('%', printable(called)), options.yes);
+        const context = operatorContext(terminal, command);
+        const result = await operator.aggregates.organization.dispatch(id, name, undefined, context);
+        await operator.waitForProjection(result.position);
+        showOne(terminal, { id, name: called, status: result.state.status }, options, kinds);
+      }),
+    );
+};
+
+/** `weir org`: creates, suspends and closes organizations, which no HTTP route does (contract B.1). */
+export const orgCommand = (terminal: Terminal): Command => {
+  const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
+  withExamples(org, examples);
+  create(org, terminal);
+  list(org, terminal);
+  showOrganization(org, terminal);
   change(
+    org,
+    terminal,
     'suspend',
     'Refuse inference and changes; reading goes on',
     'Suspending “%” refuses models and changes to all of its keys until it is reactivated; reading goes on.',
   );
-  change('reactivate', 'Lift a suspension');
-  change('close', 'Close for good', 'Closing “%” ends every project and key of it for good.');
+  change(org, terminal, 'reactivate', 'Lift a suspension');
+  change(org, terminal, 'close', 'Close for good', 'Closing “%” ends every project and key of it for good.');
   return org;
 };

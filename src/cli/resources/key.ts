@@ -34,7 +34,7 @@ Examples:
 
 const ended: ReadonlySet<string> = new Set(['revoked', 'expired']);
 
-/** As callers see it; `lost` where no gateway with these secrets accepts it, whatever the log admits. */
+/** The status that callers see; `lost` where its pepper is not among these secrets, so that no gateway accepts it. */
 const statusHere = ({ peppers }: Secrets, key: ProjectKeyRow, project: ProjectRow): string => {
   const status = statusOf(key, project, clock.wall());
   return ended.has(status) || peppers.some((pepper) => pepperIdOf(pepper) === key.data.pepperId) ? status : 'lost';
@@ -85,12 +85,11 @@ const permissionsOf = (text: string): readonly string[] => {
   return inCatalogueOrder(projectPermissions, wanted);
 };
 
-/** `weir key`: the keys of projects, under the law that the API has (contract B.3). */
-export const keyCommand = (terminal: Terminal): Command => {
-  const key = withExamples(new Command('key'), examples).description(
-    'List, show, create, rotate, suspend, reactivate and revoke project keys',
-  );
+const refuseArchived = ({ id, status }: ProjectRow): void => {
+  if (status === 'archived') throw new Failure(`The project ${id} is archived: its keys are revoked for good.`);
+};
 
+const list = (key: Command, terminal: Terminal): void => {
   listing(key.command('list'))
     .description('List project keys, without their values')
     .argument('[project]', 'proj_…; default: every project')
@@ -118,7 +117,9 @@ export const keyCommand = (terminal: Terminal): Command => {
         show(terminal, found, options, kinds);
       }),
     );
+};
 
+const showKey = (key: Command, terminal: Terminal): void => {
   listing(key.command('show'))
     .description('Show one project key, without its value')
     .argument('<key>', 'key_…')
@@ -128,7 +129,9 @@ export const keyCommand = (terminal: Terminal): Command => {
         showOne(terminal, shown(operator)(found.key, found.project), options, kinds);
       }),
     );
+};
 
+const create = (key: Command, terminal: Terminal): void => {
   listing(recording(key.command('create')))
     .description('Create a project key; its value is printed once')
     .argument('<project>', 'proj_…')
@@ -168,7 +171,9 @@ export const keyCommand = (terminal: Terminal): Command => {
           { makesKeys: true },
         ),
     );
+};
 
+const rotate = (key: Command, terminal: Terminal): void => {
   listing(recording(key.command('rotate')))
     .description('Make the successor of a key, whose value is printed once; the key goes on for its grace')
     .argument('<key>', 'key_…')
@@ -194,7 +199,7 @@ export const keyCommand = (terminal: Terminal): Command => {
             },
           };
           const { successor, predecessor } = await succeed(aggregates, order, context).catch(async (error: unknown) => {
-            // Nobody takes it up again: a successor that was made is nobody's.
+            // A rotation that failed is not taken up again, and the value of its successor was shown to nobody.
             if (error instanceof WrongRevision && error.stream.endsWith(old.id))
               await aggregates.projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
             throw error;
@@ -208,35 +213,54 @@ export const keyCommand = (terminal: Terminal): Command => {
         { makesKeys: true },
       ),
     );
-
-  const change = (name: 'suspend' | 'reactivate' | 'revoke', description: string, question?: string): void => {
-    const command = listing(recording(key.command(name)))
-      .description(description)
-      .argument('<key>', 'key_…');
-    if (question !== undefined) command.option('--yes', 'do not ask');
-    command.action((id: string, options: Output & { yes?: true }, called: Command) =>
-      asOperator(terminal, async (operator) => {
-        const found = findKey(operator, id);
-        if (name !== 'revoke') refuseArchived(found.project);
-        if (question !== undefined && found.key.status !== 'revoked')
-          await confirm(terminal, question.replace('%', printable(found.key.data.name)), options.yes);
-        const keys = operator.aggregates.projectKey;
-        const context = operatorContext(terminal, called);
-        const result =
-          name === 'revoke'
-            ? await keys.dispatch(id, name, { reason: 'requested' }, context)
-            : await keys.dispatch(id, name, { at: clock.wall() }, context);
-        await operator.waitForProjection(result.position);
-        showOne(terminal, shown(operator)({ id, ...result.state }, found.project), options, kinds);
-      }),
-    );
-  };
-  change('suspend', 'Refuse a key until it is reactivated');
-  change('reactivate', 'Let a suspended key work again');
-  change('revoke', 'Revoke a key for good', 'A revoke cannot be undone: the key “%” will never work again.');
-  return key;
 };
 
-const refuseArchived = ({ id, status }: ProjectRow): void => {
-  if (status === 'archived') throw new Failure(`The project ${id} is archived: its keys are revoked for good.`);
+const change = (
+  key: Command,
+  terminal: Terminal,
+  name: 'suspend' | 'reactivate' | 'revoke',
+  description: string,
+  question?: string,
+): void => {
+  const command = listing(recording(key.command(name)))
+    .description(description)
+    .argument('<key>', 'key_…');
+  if (question !== undefined) command.option('--yes', 'do not ask');
+  command.action((id: string, options: Output & { yes?: true }, called: Command) =>
+    asOperator(terminal, async (operator) => {
+      const found = findKey(operator, id);
+      if (name !== 'revoke') refuseArchived(found.project);
+      if (question !== undefined && found.key.status !== 'revoked')
+        await confirm(terminal, question.replace('%', printable(found.key.data.name)), options.yes);
+      const keys = operator.aggregates.projectKey;
+      const context = operatorContext(terminal, called);
+      const result =
+        name === 'revoke'
+          ? await keys.dispatch(id, name, { reason: 'requested' }, context)
+          : await keys.dispatch(id, name, { at: clock.wall() }, context);
+      await operator.waitForProjection(result.position);
+      showOne(terminal, shown(operator)({ id, ...result.state }, found.project), options, kinds);
+    }),
+  );
+};
+
+/** `weir key`: the keys of projects, by the rules of the API (contract B.3). */
+export const keyCommand = (terminal: Terminal): Command => {
+  const key = withExamples(new Command('key'), examples).description(
+    'List, show, create, rotate, suspend, reactivate and revoke project keys',
+  );
+  list(key, terminal);
+  showKey(key, terminal);
+  create(key, terminal);
+  rotate(key, terminal);
+  change(key, terminal, 'suspend', 'Refuse a key until it is reactivated');
+  change(key, terminal, 'reactivate', 'Let a suspended key work again');
+  change(
+    key,
+    terminal,
+    'revoke',
+    'Revoke a key for good',
+    'A revoke cannot be undone: the key “%” will never work again.',
+  );
+  return key;
 };

@@ -58,7 +58,7 @@ const table = (secrets: Secrets, counts: ReadonlyMap<string, number>): Shown[] =
   ];
 };
 
-/** The folder that the secrets are changed in; the environment is not ours to change. */
+/** The folder with the secrets. @throws Failure where they are in the environment, which a command cannot change */
 const folderOf = (config: Config): string => {
   if (config.PEPPER === undefined) return config.SECRETS_DIR;
   throw new Failure('The secrets come from the environment. Make PEPPER the new one and PREVIOUS_PEPPER the old one.');
@@ -87,26 +87,24 @@ Examples:
   weir secrets accept                  where those of the environment are lost, and others are in place
   weir secrets create                  then weir admin-key bootstrap makes a first new key`;
 
-/** `weir secrets`: what keys are made with, without ever showing it. */
-export const secretsCommand = (terminal: Terminal): Command => {
-  const secrets = new Command('secrets').description('Look at the peppers, replace one, end the previous one');
-  withExamples(secrets, examples);
-  const changed = async (
-    change: (dir: string) => Secrets,
-    next: string,
-    options: Output,
-    called: Command,
-  ): Promise<void> => {
-    const dir = folderOf(readConfig(terminal.env));
-    const work = async ({ rows, store }: Operator): Promise<void> => {
-      const now = await atPathOf('SECRETS_DIR', dir, () => change(dir));
-      await proveSecrets(store, systemClock, now, operatorContext(terminal, called).actor);
-      show(terminal, table(now, livePerPepper(rows)), options);
-      terminal.err(next);
-    };
-    await asOperator(terminal, work, { makesKeys: true });
+const changed = async (
+  terminal: Terminal,
+  change: (dir: string) => Secrets,
+  next: string,
+  options: Output,
+  called: Command,
+): Promise<void> => {
+  const dir = folderOf(readConfig(terminal.env));
+  const work = async ({ rows, store }: Operator): Promise<void> => {
+    const now = await atPathOf('SECRETS_DIR', dir, () => change(dir));
+    await proveSecrets(store, systemClock, now, operatorContext(terminal, called).actor);
+    show(terminal, table(now, livePerPepper(rows)), options);
+    terminal.err(next);
   };
+  await asOperator(terminal, work, { makesKeys: true });
+};
 
+const showPeppers = (secrets: Command, terminal: Terminal): void => {
   listing(secrets.command('show'))
     .description('List the peppers by their ids, and how many live keys and clients hang on each')
     .action((options: Output) =>
@@ -114,11 +112,15 @@ export const secretsCommand = (terminal: Terminal): Command => {
         show(terminal, table(known, livePerPepper(rows)), options),
       ),
     );
+};
 
+const rotate = (secrets: Command, terminal: Terminal): void => {
   listing(recording(secrets.command('rotate-pepper')))
     .description('Make a new pepper for every key from now on; the old one stays accepted')
-    .action((options: Output, called: Command) => changed(rotatePepper, afterRotation, options, called));
+    .action((options: Output, called: Command) => changed(terminal, rotatePepper, afterRotation, options, called));
+};
 
+const drop = (secrets: Command, terminal: Terminal): void => {
   listing(recording(secrets.command('drop-pepper')))
     .description('End the previous pepper, and with it every key that was made under it')
     .option('--yes', 'do not ask')
@@ -133,9 +135,11 @@ export const secretsCommand = (terminal: Terminal): Command => {
           options.yes,
         );
       });
-      await changed(dropPreviousPepper, afterDrop, options, called);
+      await changed(terminal, dropPreviousPepper, afterDrop, options, called);
     });
+};
 
+const create = (secrets: Command, terminal: Terminal): void => {
   recording(secrets.command('create'))
     .description('Make new secrets where the previous ones are lost; older keys will not work')
     .option('--yes', 'do not ask')
@@ -156,7 +160,9 @@ export const secretsCommand = (terminal: Terminal): Command => {
       terminal.out(`Made new secrets in ${dir}.\n${newPart(key)}`);
       if (hasEvents) terminal.err(nextKey);
     });
+};
 
+const accept = (secrets: Command, terminal: Terminal): void => {
   recording(secrets.command('accept'))
     .description('Accept the secrets in place for the event store, where the previous ones are lost')
     .option('--yes', 'do not ask')
@@ -168,5 +174,16 @@ export const secretsCommand = (terminal: Terminal): Command => {
         terminal.out(`From now on gateways start with these secrets alone.\n${newPart(key)}`);
       }),
     );
+};
+
+/** `weir secrets`: the secrets that keys are made with; their values are never shown. */
+export const secretsCommand = (terminal: Terminal): Command => {
+  const secrets = new Command('secrets').description('Look at the peppers, replace one, end the previous one');
+  withExamples(secrets, examples);
+  showPeppers(secrets, terminal);
+  rotate(secrets, terminal);
+  drop(secrets, terminal);
+  create(secrets, terminal);
+  accept(secrets, terminal);
   return secrets;
 };

@@ -60,7 +60,7 @@ describe('weir events tail', () => {
   test('the table fits and obeys no name', async () => {
     const { code, out } = await weir(['events', 'tail', '--wide']);
     expect(code).toBe(0);
-    expect(out).toMatch(/^AT +TYPE +ID +BY +REVISION +POSITION\n/);
+    expect(out).toMatch(/^TYPE +ID +AT +BY +REVISION +POSITION\n/);
     expect(out).toContain(organization);
     const said = await weir(['org', 'suspend', organization, '--yes', '--actor', 'Mo \u001b[31m']);
     expect(said.code).toBe(0);
@@ -69,13 +69,26 @@ describe('weir events tail', () => {
     expect(shown).toContain('Mo \\u001b[31m');
     for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
   });
-  test('in 80 columns it tells what has changed, and of what', async () => {
-    const { out } = await weir(['events', 'tail', '-n', '1000'], undefined, undefined, 80);
-    const ids = typesOf(await tail('-n', '1000')).length;
-    expect(out).toMatch(/^AT +TYPE +ID /);
-    expect(out).toContain(organization);
-    expect(out.match(/ (org|akey|proj)_[0-9a-z]{26}/g)).toHaveLength(ids);
+  test('in 80 columns it tells what has changed, and of what, each event on one line with its whole type and id', async () => {
+    const args = ['events', 'tail', '-n', '1000'];
+    const all = await tail('-n', '1000');
+    const { out, err } = await weir(args, undefined, undefined, 80);
+    const [head, ...rows] = out.trimEnd().split('\n');
+    expect(head).toMatch(/^TYPE +ID$/);
+    expect(rows.map((row) => row.split(/ +/))).toEqual(
+      all.map(({ type, stream }) => [type, String(stream).replace(/^\w+-/, '')]),
+    );
+    expect(err).toBe('No room for: at, by, revision, position. --wide shows all.\n');
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+  test('in 80 columns shorter types leave room for the time', async () => {
+    const { out } = await weir(['events', 'tail', '--type', 'project.created'], undefined, undefined, 80);
+    expect(out).toMatch(/^TYPE +ID +AT\b/);
+    expect(out).toMatch(/\nproject\.created +proj_[0-9a-z]{26} +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b/);
+  });
+  test('where not even type and id fit, events are records with both of them whole', async () => {
+    const { out } = await weir(['events', 'tail', '--type', 'organization.admin_key_issued'], undefined, undefined, 50);
+    expect(out).toMatch(/^TYPE +organization\.admin_key_issued\nID +org_[0-9a-z]{26}\nAT /);
   });
   test('followed it tells each as it comes, once, until it is interrupted', async () => {
     let stop = () => {};

@@ -40,11 +40,19 @@ afterAll(() => {
 });
 
 type Line = { part: string; name: string; state: string; detail: string };
-const status = async (...argv: string[]) => {
-  const { code, out, err } = await bench.weir(['status', '--url', url, '--json', ...argv]);
+const env = bench.env as Record<string, string>;
+const asking = async (...argv: string[]) => {
+  const { code, out, err } = await bench.weir(['status', '--json', ...argv]);
   const lines = JSON.parse(out) as Line[];
   return { code, err, lines, of: (part: string) => lines.filter((line) => line.part === part) };
 };
+/** Of the gateway of this environment. */
+const status = (...argv: string[]) => {
+  env.PORT = new URL(url).port;
+  return asking(...argv);
+};
+/** Of a gateway that `--url` names. */
+const statusOfUrl = (...argv: string[]) => asking('--url', url, ...argv);
 
 describe('weir status', () => {
   test('without a store or a gateway says so, and what to do', async () => {
@@ -79,7 +87,6 @@ describe('weir status', () => {
     ]);
   });
   describe('of models', () => {
-    const env = bench.env as Record<string, string>;
     const declare = (text: string): void => {
       env.MODELS_FILE = join(bench.dir, 'models.json');
       writeFileSync(env.MODELS_FILE, text);
@@ -131,6 +138,22 @@ describe('weir status', () => {
     const model = (id: string, is_ready = true, available = true) => ({ id, is_ready, access: { available } });
     const health = { far: [{ name: 'east', state: 'closed', until: null }] };
 
+    test('with --url and without a key lists none of this environment, and says that a key shows them', async () => {
+      answer = ready(health);
+      const { code, lines } = await statusOfUrl();
+      expect(code).toBe(0);
+      expect(lines.filter(({ part }) => part.startsWith('model'))).toEqual([
+        {
+          part: 'models',
+          name: 'served',
+          state: 'not known',
+          detail: '--key with a project key shows the models of the gateway',
+        },
+        { part: 'model', name: 'far by east', state: 'breaker closed', detail: '' },
+      ]);
+      answer = { status: 200, body: JSON.stringify({ status: 'ok' }) };
+      expect((await statusOfUrl()).of('model')).toEqual([]);
+    });
     test('without a key says that it shows those of this environment, and what the gateway tells anybody', async () => {
       answer = ready(health);
       const { code, of } = await status();
@@ -142,16 +165,16 @@ describe('weir status', () => {
     test.each([
       ['--key', ['--key', 'gwp_mine'], {}],
       ['PROJECT_API_KEY', [], { PROJECT_API_KEY: 'gwp_mine' }],
-    ])('with %s shows those that it serves, and sends the key for nothing else', async (_, argv, env) => {
+    ])('with %s shows those that it serves, and sends the key for nothing else', async (_, argv, more) => {
       answer = ready(health);
       models = {
         status: 200,
         body: { data: [model('far'), model('near'), model('cold', false), model('dear', true, false)] },
       };
       asked = [];
-      Object.assign(bench.env, env);
-      const { code, lines } = await status(...argv);
-      delete (bench.env as { PROJECT_API_KEY?: string }).PROJECT_API_KEY;
+      Object.assign(env, more);
+      const { code, lines } = await statusOfUrl(...argv);
+      delete env.PROJECT_API_KEY;
       expect(code).toBe(0);
       expect(lines.filter(({ part }) => part.startsWith('model'))).toEqual([
         { part: 'models', name: 'served', state: 'told', detail: '4 of them, as the gateway says' },
@@ -178,6 +201,9 @@ describe('weir status', () => {
       expect(code).toBe(0);
       expect(of('models')).toMatchObject([{ state: 'not asked', detail: expect.stringMatching(why) }]);
       expect(of('model')).toHaveLength(3);
+      const named = await statusOfUrl('--key', 'gwp_mine');
+      expect(named.of('models')).toMatchObject([{ state: 'not known', detail: expect.stringMatching(why) }]);
+      expect(named.of('model').map(({ name }) => name)).toEqual(['far by east']);
     });
   });
   test('does not judge the certificate of a gateway on this machine, and says when it ends', async () => {
@@ -191,14 +217,14 @@ describe('weir status', () => {
       const { port } = server.address() as AddressInfo;
       answer = ready({});
       for (const host of ['127.0.0.1', 'localhost']) {
-        const { code, of } = await status('--url', `https://${host}:${port}`);
+        const { code, of } = await asking('--url', `https://${host}:${port}`);
         expect(code).toBe(0);
         expect(of('gateway')).toMatchObject([
           { state: 'ready', detail: expect.stringContaining(`certificate ${said}`) },
         ]);
       }
       // The same place by an address that is not taken for this machine's.
-      const { code, of } = await status('--url', `https://[::ffff:127.0.0.1]:${port}`);
+      const { code, of } = await asking('--url', `https://[::ffff:127.0.0.1]:${port}`);
       expect(code).toBe(1);
       expect(of('gateway')).toMatchObject([
         { state: 'no answer', detail: expect.stringContaining('(NODE_EXTRA_CA_CERTS names ') },

@@ -24,7 +24,7 @@ const env = () => ({ DATA_DIR: server.dataDir, ...server.env });
 
 test('weir status tells how a running gateway does, and ends with 1 where none runs', async () => {
   expect(await use(server, server.first.project_api_key)).toBe('200');
-  const asked = ['status', '--url', server.baseUrl, '--json'];
+  const asked = ['status', '--url', server.baseUrl, '--key', server.first.project_api_key, '--json'];
   const lines = await eventually(async () => {
     const { code, stdout } = await weirHere(asked, env());
     const found = JSON.parse(stdout) as Record<'part' | 'name' | 'state' | 'detail', string>[];

@@ -28,6 +28,8 @@ interface Wanted {
 /** A running gateway, as far as it has been asked. */
 export interface AskedGateway {
   readonly url: string;
+  /** Whether `--url` names it: the models of this environment are then of another gateway. */
+  readonly isNamed: boolean;
   readonly answers: boolean;
   /** A project key. */
   readonly key: string | undefined;
@@ -36,10 +38,15 @@ export interface AskedGateway {
 
 const longestWaitMs = 5_000;
 
-/** The models that the gateway serves, or those of MODELS_FILE where it does not tell; which of the two it is stands in the first line. */
+/**
+ * The models that the gateway serves. Where it does not tell, the first line says why; then come those of MODELS_FILE, or of a
+ * named gateway the breakers alone, which it tells without a key.
+ */
 export const modelLines = async (gateway: AskedGateway, wanted: Wanted): Promise<Shown[]> => {
   const { line } = wanted;
   const served = await servedBy(gateway);
+  if (typeof served === 'string' && gateway.isNamed)
+    return [line('models', 'served', 'not known', served), ...allHealth(gateway.upstreams, wanted)];
   if (typeof served === 'string') {
     const here = `those of MODELS_FILE in this environment: ${served}`;
     return [line('models', 'declared', 'not asked', here), ...(await declaredHere(gateway.upstreams, wanted))];
@@ -56,7 +63,7 @@ export const modelLines = async (gateway: AskedGateway, wanted: Wanted): Promise
 /** @returns why it is not known, where it is not */
 const servedBy = async ({ url, answers, key }: AskedGateway) => {
   if (!answers) return 'the gateway does not answer';
-  if (key === undefined) return '--key with a project key has the gateway say which it serves';
+  if (key === undefined) return '--key with a project key shows the models of the gateway';
   try {
     const { status, body } = await askServer(`${url}/v1/models`, key, longestWaitMs);
     if (status === 200) return modelList.parse(body).data;
@@ -72,6 +79,9 @@ const healthLines = (id: string, upstreams: UpstreamHealth, { line, utc }: Wante
     const detail = until === null ? '' : `asked again at ${timeText(until * 1000, utc)}`;
     return line('model', printable(`${id} by ${name}`), `breaker ${printable(state)}`, detail);
   });
+
+const allHealth = (upstreams: UpstreamHealth, wanted: Wanted): Shown[] =>
+  Object.keys(upstreams).flatMap((id) => healthLines(id, upstreams, wanted));
 
 const declaredHere = async (upstreams: UpstreamHealth, wanted: Wanted): Promise<Shown[]> => {
   const { config, env, line } = wanted;

@@ -24,9 +24,10 @@ import { modelLines, type UpstreamHealth, upstreamHealth } from './status-models
 const help = `
 Exit status: 0 where the gateway is ready, 1 where it is not or does not answer.
 What is known without it is shown all the same. Store, lists and windows are
-those of this environment. So are the models, unless a project key (--key,
-PROJECT_API_KEY, or without --url that of DATA_DIR/first-run.json) has the
-gateway say which it serves.
+those of this environment. With a project key (--key, PROJECT_API_KEY, or
+without --url that of DATA_DIR/first-run.json) the models are those that the
+gateway serves; without one they are those of this environment, and with
+--url they are left out.
 
 Examples:
   weir status
@@ -61,6 +62,7 @@ export const statusCommand = (terminal: Terminal): Command =>
       const gateway = await ask(url, utc);
       const asked = {
         url,
+        isNamed: options.url !== undefined,
         key,
         answers: gateway.state !== 'no answer',
         upstreams: gateway.upstreams,

@@ -16,7 +16,7 @@ Examples:
   weir events tail --follow --jsonl --all | jq .type
   weir events tail -n 100 --type project_key.created --type project_key.revoked`;
 
-/** What people decide on. The other categories are accounts, uses, tokens, reservations and signatures: Weir's own notes. */
+/** Categories of what people decide. The others are what Weir records by itself: accounts, uses, tokens, reservations, signatures. */
 const decided: ReadonlySet<string> = new Set(
   [
     aggregates.organization,
@@ -27,7 +27,7 @@ const decided: ReadonlySet<string> = new Set(
     aggregates.oauthClient,
   ].map(({ category }) => category),
 );
-/** Sealed values of keys, which nobody needs to see even so. */
+/** Not shown even with `--all`: its events hold sealed values of keys. */
 const sealed = 'replay';
 
 const knownType = (text: string): string => {
@@ -47,7 +47,7 @@ const lines = (text: string): number => {
   throw new InvalidArgumentError('Give a number up to 999999.');
 };
 
-/** `weir events`: the log itself. What was done is told better by `weir audit log`; here it stands as it was recorded. */
+/** `weir events`: the events as they were recorded. `weir audit log` says in words what was done. */
 export const eventsCommand = (terminal: Terminal): Command => {
   const events = withExamples(new Command('events'), examples).description('Look at the event log');
   listing(events.command('tail'))
@@ -61,7 +61,7 @@ export const eventsCommand = (terminal: Terminal): Command => {
     )
     .option('--all', 'also what Weir notes for itself: accounts of requests, last uses, access tokens, signatures')
     .action((options: Asked) => {
-      const listed = new Listing(terminal, options, { at: 'time', id: 'id', position: 'id' });
+      const listed = new Listing(terminal, options, { type: 'id', id: 'id', at: 'time', position: 'id' });
       return reading(terminal, async (store, { isOwn }) => {
         if (options.follow && isOwn)
           throw new Failure('No server runs on these files, so nothing can follow. weir serve starts one.');
@@ -121,10 +121,11 @@ const follow = async (
 const add = (listed: Listing, event: Recorded): void => {
   const { stream, revision, position, type, metadata } = event;
   const { at, actor } = metadata;
+  // A table keeps its first two columns, whatever the width.
   const row: Shown = {
-    at,
     type,
     id: stream.slice(stream.indexOf('-') + 1),
+    at,
     by: actor.name === undefined ? actor.id : `${actor.name} (${actor.id})`,
     revision,
     position: String(position),

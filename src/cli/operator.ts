@@ -30,7 +30,7 @@ import type { Secrets } from '../secrets/master-secrets.ts';
 import { confirm } from './output.ts';
 import { printable, type Terminal } from './terminal.ts';
 
-/** What an operator's command works with: the same law as the administration, and no server in between. */
+/** What an operator's command works with: the rules of the administration, without a server. */
 export interface Operator {
   readonly aggregates: Aggregates;
   readonly rows: OperatorRows;
@@ -157,7 +157,7 @@ export interface CurrentRows {
 export const currentRows = async (config: Config, store: EventStore, begins = false): Promise<CurrentRows> => {
   const logId = begins ? await logIdOf(store, systemClock) : await knownLogId(store);
   if (logId === undefined) throw new Failure('The event store holds nothing of Weir yet.');
-  // Beside a cluster DATA_DIR may be another machine's affair: then they are built for this command alone.
+  // Beside a cluster DATA_DIR may be on another machine only: then they are built for this command alone.
   const passing = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
   const dir = passing ?? readModelsDir(config);
   const taken = await claimOrRead(dir);

@@ -67,7 +67,7 @@ const folderOf = (config: Config): string => {
 const newPartCosts =
   'Unless they have made the last key of the audit log, it goes on under another for which nobody vouches: to whoever knows the keys of before alone, it is unproven from there on.';
 
-/** What the operator has to do about a key for which no other vouches. */
+/** What the operator has to do with a key of the audit log that no earlier key has signed. */
 const newPart = (key: Verifier | undefined): string =>
   key === undefined
     ? ''

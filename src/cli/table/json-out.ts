@@ -1,6 +1,6 @@
 import { printableJson, type Terminal } from '../terminal.ts';
 
-/** JSON as it becomes known: one array, or an object a line. A terminal obeys nothing in it. */
+/** JSON as it becomes known: one array, or an object a line. It has no control characters, which a terminal would act on. */
 export class JsonOut {
   readonly #terminal: Pick<Terminal, 'out'>;
   readonly #format: 'json' | 'jsonl';

@@ -7,7 +7,7 @@ import type { LedgerLine } from '../../usage/reconcile.ts';
 import { printable } from '../terminal.ts';
 
 const count = z.coerce.number().int().min(0).optional();
-/** Other fields are the upstream's own affair. */
+/** Other fields are ignored. */
 const line = z.object({
   request_id: z.string().min(1),
   input_tokens: count,

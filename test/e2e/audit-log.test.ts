@@ -520,7 +520,8 @@ describe('an older backup that is put in the place of the log', () => {
       return code === 0 || undefined;
     });
     await gateway.stop();
-  });
+    // A sink that is refused is tried again after half a minute.
+  }, 400_000);
 });
 
 /** What whoever can append to the store can do, without any secret. */

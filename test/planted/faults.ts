@@ -63,7 +63,7 @@ const store: readonly PlantedFault[] = [
   },
   {
     title: 'a reaction that failed is passed over',
-    file: 'src/kernel/followers/reactor.ts',
+    file: 'src/kernel/followers/reactor-follower.ts',
     from: 'await pause(wait, signal);',
     to: 'return true;',
     test: 'test/kernel/reactor.test.ts',

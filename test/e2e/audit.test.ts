@@ -194,7 +194,8 @@ describe('beside a running server', () => {
     }
     for (const { type, revision, at, metadata } of recorded) {
       expect(plain).toContain(`${whenIn({})(Date.parse(at))}  event ${revision}: ${type}\n`);
-      expect(plain).toContain(`Admin key ${metadata.actor.id}`);
+      const { type: kind, id } = metadata.actor;
+      expect(plain).toContain(kind === 'system' ? `Weir itself` : `Admin key ${id}`);
     }
     const [event] = await historyOf(hostile);
     expect(event?.data.name).toBe(hostileName);

@@ -27,3 +27,7 @@ export const oneProjectKey = (admin: Administration) => {
     },
   };
 };
+
+/** Whether a key that was made may be shown again: not once it was revoked, or its project archived. */
+export const stands = ({ models }: Administration, project: ProjectRow, id: string): boolean =>
+  project.status === 'active' && models.get(projectKeyRows, `${project.id}:${id}`)?.status !== 'revoked';

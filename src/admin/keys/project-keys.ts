@@ -24,6 +24,7 @@ import { createIdempotently, type Made } from '../idempotent.ts';
 import { findProject, projectParams } from '../organization/projects.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 import { admitKey } from './key-capacity.ts';
+import { stands } from './one-project-key.ts';
 import { projectKeyCommands } from './project-key-commands.ts';
 import { createdKeyObject, keyObject, render, statuses, statusOf } from './project-key-object.ts';
 import { rotateKeyRoute } from './rotation.ts';
@@ -57,12 +58,6 @@ const issue = async (admin: Administration, call: CreateCall, id: string, value:
   // Taken up after a crash it may have been revoked in the meantime.
   if (result.state.status === 'revoked') throw fault('idempotency_result_unavailable');
   return { body: render({ id, ...result.state }, call.found, at, lastUseOf(models, id)), head: result.head };
-};
-
-/** A key that was revoked since, or its project archived, is not shown again. */
-const stands = ({ models }: Administration, project: ProjectRow, id: string): boolean => {
-  const row = models.get(projectKeyRows, `${project.id}:${id}`);
-  return project.status === 'active' && row?.status !== 'revoked';
 };
 
 const createRoute = (admin: Administration): Route =>

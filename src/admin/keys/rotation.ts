@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
-import { projectKeyRows } from '../../../projections/project-keys.ts';
 import { seconds } from '../../clock.ts';
 import { longestGraceSeconds } from '../../domain/key/project-key.ts';
 import { fault } from '../../errors.ts';
@@ -13,7 +12,7 @@ import { credentialOf } from '../credential.ts';
 import { idempotencyKey } from '../fields.ts';
 import { createIdempotently, type Made } from '../idempotent.ts';
 import { admitKey } from './key-capacity.ts';
-import { type FoundKey, oneProjectKey } from './one-project-key.ts';
+import { type FoundKey, oneProjectKey, stands } from './one-project-key.ts';
 import { createdKeyObject, render } from './project-key-object.ts';
 import { succeed } from './succession.ts';
 
@@ -64,10 +63,6 @@ export const rotateKeyRoute = (admin: Administration): Route => {
     return { body, head: successor.head };
   };
 
-  /** As of a key that was created: one that was revoked since, or its project archived, is not shown again. */
-  const stands = ({ project }: FoundKey, id: string): boolean =>
-    project.status === 'active' && models.get(projectKeyRows, `${project.id}:${id}`)?.status !== 'revoked';
-
   return adminRoute('project_api_keys:write', {
     ...oneProjectKey(admin),
     method: 'POST',
@@ -96,7 +91,7 @@ export const rotateKeyRoute = (admin: Administration): Route => {
         newResourceId: () => newId('key', clock),
         mint: () => newToken('p'),
         create: (id, value) => rotate(call, id, value),
-        stands: (id) => stands(call.found, id),
+        stands: (id) => stands(admin, call.found.project, id),
         repeated: (id) => aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
       }),
   });

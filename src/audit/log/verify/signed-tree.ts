@@ -5,12 +5,11 @@ import type { Recorded } from '../../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { type Frontier, grown, noLeaves, rootOfFrontier } from '../../../merkle/frontier.ts';
 import { type CheckpointEvent, checkpointOf } from '../checkpoint-event.ts';
+import type { Place } from '../signing.ts';
 import { type Actual, align, type Expected, removedEarly, signedStub } from './align.ts';
 import type { Finding } from './finding.ts';
 import type { keyRing } from './key-ring.ts';
 import type { holdAgainst } from './outside.ts';
-
-type Place = Pick<Recorded, 'stream' | 'revision'>;
 
 const placeText = ({ stream, revision }: Place): string => `${revision}@${stream}`;
 

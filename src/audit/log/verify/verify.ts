@@ -6,14 +6,13 @@ import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import type { Verifier } from '../../../merkle/note.ts';
 import { originOf } from '../keys.ts';
 import { checkpointStream, keyStream, leafOf } from '../leaf.ts';
+import type { Place } from '../signing.ts';
 import { followChains } from './chain.ts';
 import { andMore, type Finding, sorted } from './finding.ts';
 import { followHiding } from './hiding.ts';
 import { keyRing } from './key-ring.ts';
 import { holdAgainst } from './outside.ts';
 import { SignedTree } from './signed-tree.ts';
-
-type Place = Pick<Recorded, 'stream' | 'revision'>;
 
 export interface VerifyOptions {
   /** Keys that are known from elsewhere than the log. */

@@ -37,6 +37,19 @@ export interface Bucket {
   readonly groups: readonly Group[];
 }
 
+/** All input of a sum, in tokens. */
+export const inputOf = ({ input, cacheCreation, cacheRead }: UsageSum): number => input + cacheCreation + cacheRead;
+
+/** What a sum counts, by the names of the API (contract M.6). */
+export const tokenCounts = (sum: UsageSum) => ({
+  num_model_requests: sum.requests,
+  input_tokens: inputOf(sum),
+  output_tokens: sum.output,
+  input_uncached_tokens: sum.input,
+  input_cached_tokens: sum.cacheRead,
+  input_cache_write_tokens: sum.cacheCreation,
+});
+
 /** Rows read before others get their turn: half a millisecond. */
 const rowsATurn = 250;
 

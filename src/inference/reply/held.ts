@@ -5,20 +5,20 @@ import { AnswerWithheld } from '../upstream-refusal.ts';
 import { type AnswerWatch, judgeLater } from './answer-watch.ts';
 import { type Kept, KeptChunks, KeptEvents } from './kept.ts';
 
-/** How the streams of answers are judged by policies (contract G.8). */
+/** Streams judged by policies (contract G.8). */
 
 interface Watching<T> {
   readonly watch: AnswerWatch;
   readonly hold: Hold;
-  /** Takes a piece into account, and where it is the last of an answer, the status that the client gets. */
+  /** `status`: the client's, with the last piece. */
   readonly spend: (piece: T, status?: number) => void;
   readonly family: Family;
   readonly requestId: string;
 }
 
 /**
- * Pieces that come only when there are all of them and none is forbidden. They have been spent by then.
- * @throws AnswerWithheld where the answer may not be released, or is more than there is room for
+ * Yields only when all pieces are there and none is forbidden; they have been spent by then. @throws AnswerWithheld if
+ * refused or without room
  */
 async function* held<T>(
   pieces: AsyncIterable<T>,
@@ -35,7 +35,6 @@ async function* held<T>(
   }
 }
 
-/** What comes, unchanged, and judged when it has ended in whatever way: a client that leaves early hides nothing. */
 async function* watched<T>(
   pieces: AsyncIterable<T>,
   { watch, requestId }: Watching<T>,

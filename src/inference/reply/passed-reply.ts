@@ -12,10 +12,7 @@ import { inTime } from './slow-start.ts';
 
 const ascii = /^[\t\x20-\x7e]*$/;
 
-/**
- * Of the client's headers those that go on to its upstream, where they say something. What no header may hold is refused here: it
- * could not be sent, which would look like a failure of the upstream.
- */
+/** Values that no header may have are refused here: failing to send them would look like a failure of the upstream. */
 export const passedHeaders = (head: Head, names: readonly string[]): Readonly<Record<string, string>> | Refusal => {
   const headers: Record<string, string> = {};
   for (const name of names) {
@@ -29,12 +26,11 @@ export const passedHeaders = (head: Head, names: readonly string[]): Readonly<Re
   return headers;
 };
 
-/** An upstream's own answer in one piece. */
 const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation): Promise<Reply> => {
   const { estimatedTokens, most, allowance, meter, watch, requestId, form } = generation;
   try {
     const { body, usage: told, outputBytes } = await asked;
-    // The text of an answer that is counted is looked for where there is more than was asked for.
+    // Without counted bytes, a count above the request is checked against the text.
     const isBeyond = outputBytes === 0 && told.output_tokens > most.output;
     const usage = believed(told, most, isBeyond ? writtenBytesIn(body) : outputBytes);
     const sent = sentTokens(outputBytes, most);
@@ -53,7 +49,6 @@ const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation)
   }
 };
 
-/** An upstream's own events; what fails before the first of them is an ordinary error (contract G.5). */
 const passedStream = async (
   asked: AsyncIterable<PassedEvents>,
   generation: Generation,
@@ -64,7 +59,6 @@ const passedStream = async (
     const spendHere = (piece: PassedEvents, status?: number) => spend(piece, generation, status);
     const watching = watch && { watch, requestId, family: form.family, hold, spend: spendHere };
     const pieces = (watching ? watchedEvents(asked, watching) : asked)[Symbol.asyncIterator]();
-    // What is held has been spent before it is released.
     const spending = watch?.holds ? () => {} : spendHere;
     const first = await inTime(firstPassed(pieces), timing.after);
     return {
@@ -77,7 +71,7 @@ const passedStream = async (
   }
 };
 
-/** Asks an upstream that speaks the client's API, and answers with its own bytes. */
+/** Answers with the upstream's own bytes. */
 export const passedReply = (
   passing: Passing,
   request: PassedRequest,

@@ -10,13 +10,13 @@ import { answerOf, type PassedResponses, responsesState, unstoredMember } from '
 import { type PassingResponsesBody, passingResponsesBody } from './passing-schema.ts';
 import { quickResponsesBody } from './quick-passing.ts';
 
-/** What of an item an upstream that keeps it needs no more than its id for. */
+/** Not content: an upstream that keeps the item needs only its id. */
 const labels = ['id', 'type', 'status'];
 const isEmpty = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0);
 
 /**
- * An item that says nothing but its id is one of an earlier answer, whatever its type, which may be left out. Of what was thought a
- * summary says nothing either: the model needs all of it, in its own form or as text.
+ * An item with only an id refers to an earlier answer. A summary does not count as content: the model needs all of the
+ * reasoning.
  */
 const isReference = (item: Readonly<Record<string, unknown>>): boolean => {
   if (item.type === 'item_reference') return true;
@@ -34,7 +34,6 @@ const itemRefusal = (body: PassingResponsesBody): Refusal | null => {
 
 const loosely = checker(passingResponsesBody, 'chat', 'body');
 
-/** Reads bodies of responses for models that pass them on. */
 export const passingResponses: PassingRules<PassedResponses> = {
   api: 'responses',
   passing: (upstream) => upstream.passing?.responses,
@@ -57,7 +56,7 @@ export const passingResponses: PassingRules<PassedResponses> = {
   },
 };
 
-/** A provider keeps an answer unless it is told not to, for an account that is not the caller's. */
+/** Providers store answers by default, in an account that is not the caller's. */
 const unstored = (bytes: Buffer): Edit => {
   const member = outerMembers(bytes).get('store');
   if (member !== undefined) return { start: member.valueStart, end: member.end, text: 'false' };

@@ -5,9 +5,8 @@ const ofPassing =
   'what they mean is for the upstream to say.';
 
 /**
- * For the OpenAPI document: what a strict model takes or answers, or what one does that passes on (contract L.1). Which of the two it
- * is depends on the model.
- * @param name of the schema there; the two have names made from it
+ * For the OpenAPI document: the strict or the passing schema (contract L.1). @param name of the schema; the two are
+ * named after it
  */
 export const either = (name: string, strict: z.ZodType, passing: z.ZodType): z.ZodType =>
   z

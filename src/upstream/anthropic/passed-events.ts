@@ -12,7 +12,6 @@ import { blockEventEnd, startData, stopEventEnd, textDeltaAt } from './quick-eve
 
 const textFields = ['text', 'partial_json', 'thinking'] as const;
 
-/** UTF-8 bytes of the text that a `content_block_delta` carries. */
 const textBytesOf = (delta: unknown): number => {
   for (const field of textFields) {
     const text = within(delta)[field];
@@ -21,7 +20,6 @@ const textBytesOf = (delta: unknown): number => {
   return 0;
 };
 
-/** The same of a block's beginning, which is mostly empty. */
 const writtenAtStart = (block: unknown): number => {
   const { input } = within(block);
   const given = JSON.stringify(within(input));
@@ -29,15 +27,13 @@ const writtenAtStart = (block: unknown): number => {
 };
 
 /**
- * Reads along while the events of a message pass: what was used, whether it has ended, whether it has failed. Only the event
- * that begins the message is changed, for its id and model. Events that are written as the API writes them, which are nearly
- * all, are not parsed.
+ * Passes the events of a message through, reading usage, end and failure; only the first event is rewritten. Events in
+ * the API's usual form are not parsed.
  */
 export class PassedEventReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;
   #start: Buffer | null = null;
   #started = false;
-  /** Whether the tokens of the output have been told. */
   #isCounted = false;
   #passed = new Passage();
   /** As the counts of the whole say. */
@@ -50,7 +46,7 @@ export class PassedEventReader implements PassedReader, FrameReader {
     this.#own = own;
   }
 
-  /** The event that begins the message, once it has come and until it is taken. */
+  /** Only once the first event has come and until it is taken. */
   takeStart(): Buffer | null {
     const start = this.#start;
     this.#start = null;
@@ -61,7 +57,6 @@ export class PassedEventReader implements PassedReader, FrameReader {
     throw malformed('the stream ends before the message does');
   }
 
-  /** Reads whole events. What passes is a part of them where it can be. */
   readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
     this.#passed = new Passage();
     const failure = readFrames(this, events);
@@ -92,10 +87,6 @@ export class PassedEventReader implements PassedReader, FrameReader {
     return stop === -1 ? blockEventEnd(events, at) : stop;
   }
 
-  /**
-   * @returns whether the event is to be passed on
-   * @throws UpstreamError for an error event, and for what is no event of a message
-   */
   #read(frame: Buffer): boolean {
     if (!this.#started && this.#beginsAt(frame)) return false;
     if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
@@ -116,7 +107,7 @@ export class PassedEventReader implements PassedReader, FrameReader {
     return true;
   }
 
-  /** Whether a ping waits with the beginning of the message, since nothing has followed that yet: it is no output. */
+  /** A ping before any output waits with the start: it is no output. */
   #holds(ping: Buffer): boolean {
     if (this.#start === null || !this.#passed.isEmpty) return false;
     if (this.#start.length > maxHeldBytes) return false;
@@ -130,13 +121,12 @@ export class PassedEventReader implements PassedReader, FrameReader {
     if (typeof within(told).output_tokens === 'number') this.#isCounted = true;
   }
 
-  /** What the message began with is no count of its output. */
+  /** The output count of `message_start` is not final. */
   #end(): void {
     this.ended = true;
     if (!this.#isCounted) this.usage = { ...this.usage, isPartial: true };
   }
 
-  /** Whether the event begins the message, written as the API writes it. */
   #beginsAt(frame: Buffer): boolean {
     const data = startData(frame);
     const message = data === null ? null : quickStart(data, this.#own);
@@ -153,7 +143,7 @@ export class PassedEventReader implements PassedReader, FrameReader {
   }
 }
 
-/** A document that came in several `data` lines goes out in as many: a line without the name would not belong to the event. */
+/** A document of several `data` lines keeps them: a line without the field name would not belong to the event. */
 const dataLines = (document: Buffer): Buffer =>
   document.includes(0x0a) ? Buffer.from(document.toString('latin1').replaceAll('\n', '\ndata: '), 'latin1') : document;
 

@@ -7,7 +7,7 @@ export class HttpFault extends Error {
    */
   readonly code: 'protocol' | 'closed' | 'connect_timeout' | 'certificate' | 'address';
 
-  /** `message` goes into the log: it has nothing of what has come over the connection, but for its certificate. */
+  /** `message` is logged: it may quote the certificate, nothing else that came over the connection. */
   constructor(code: HttpFault['code'], message: string) {
     super(message);
     this.code = code;

@@ -1,4 +1,3 @@
-/** A request whose body is known when it begins. */
 export interface HttpRequest {
   /** The request line and the header fields with their blank line, as Latin-1. */
   readonly head: string;
@@ -8,10 +7,8 @@ export interface HttpRequest {
 const safe = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * A POST with these header fields, beside those that HTTP itself needs.
- *
- * @param host as in a URL, with the port where it is not the usual one
- * @throws Error for a value that does not fit into one line of Latin-1. The value is not in its message.
+ * @param host with the port unless it is the default. @throws Error for a value that is not one line of Latin-1; the
+ * message omits the value
  */
 export const post = (
   host: string,

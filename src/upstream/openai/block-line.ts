@@ -3,7 +3,6 @@ import { maxAnswerBytes } from '../transport/limits.ts';
 import { malformed } from '../transport/upstream-errors.ts';
 import { ArgumentsEnd } from './arguments-end.ts';
 
-/** A block on its way. */
 export interface Part {
   readonly block: Exclude<AnswerBlock, { type: 'redacted_thinking' }>;
   /** Of a call: where its arguments end. */
@@ -16,15 +15,14 @@ export interface Part {
 }
 
 /**
- * Puts the blocks of an answer one after another: servers write parallel calls in turns, and blocks never interleave (contract G.5).
- * The first is written as it comes. It ends when another begins, but for a call whose arguments are not whole: then the other waits.
+ * Puts blocks one after another: servers interleave parallel calls, contract G.5 does not. Another block ends the
+ * present one, unless its arguments are incomplete: then the other waits.
  */
 export class BlockLine {
   readonly #parts: Part[] = [];
   #waitingBytes = 0;
   /** Of text, thinking and arguments. */
   bytes = 0;
-  /** Blocks that have ended. */
   ended = 0;
 
   get last(): Part | undefined {
@@ -40,7 +38,7 @@ export class BlockLine {
     return part;
   }
 
-  /** @throws UpstreamError for more of a call that has ended, and for arguments that are no object */
+  /** @throws UpstreamError for more of an ended call, or arguments that are no object */
   add(part: Part, text: string, chunks: Chunk[]): void {
     if (part.hasEnded) {
       if (text.trim() === '') return;
@@ -59,7 +57,7 @@ export class BlockLine {
     while (this.#parts.length > 1 && isOver(this.#parts[0]!)) this.#endFirst(chunks);
   }
 
-  /** @param isCut whether the answer was cut off. @throws UpstreamError for arguments that do not end, where it was not */
+  /** @throws UpstreamError for incomplete arguments, unless `isCut` */
   end(isCut: boolean, chunks: Chunk[]): void {
     while (this.#parts.length > 0) {
       const { arguments: end, isWritten, waiting } = this.#parts[0]!;
@@ -83,7 +81,7 @@ export class BlockLine {
 
   #endFirst(chunks: Chunk[]): void {
     const part = this.#parts.shift()!;
-    // A call without arguments has none, and its input is an object all the same.
+    // A call without arguments has the input `{}`.
     if (part.arguments !== null && !part.isWritten) this.#write(part, '{}', chunks);
     chunks.push({ type: 'block_stop', index: this.ended });
     part.hasEnded = true;

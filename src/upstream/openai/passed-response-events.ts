@@ -23,13 +23,13 @@ const errorType = Buffer.from('error');
 const dataLine = Buffer.from('data:');
 const failed = '"failed"';
 
-/** Events that have the whole response, before anything has been said and after everything has. */
+/** Events with the whole response, before any output and at the end. */
 const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
 const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /**
- * Reads along while the events of a response pass: what was used, whether it has ended, whether it has failed. The events that
- * have the response are changed for its id and model; all others stay as they were (contract L.1).
+ * Passes events through, reading usage, end and failure; only events with the whole response are rewritten (contract
+ * L.1).
  */
 export class PassedResponseReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;
@@ -83,7 +83,6 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     return end;
   }
 
-  /** Whether it is an event that only adds to what has been said; that it is counted. */
   #isPiece(frame: Buffer): boolean {
     const line = frame.indexOf(dataLine);
     if (line === -1 || frame.indexOf(0x0a, line) !== frame.length - 2) return false;
@@ -99,7 +98,7 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     return true;
   }
 
-  /** Whether it is an event that has the whole response, written as servers write it; that it is read. */
+  /** Returns whether an event with the whole response, in the usual form, was read. */
   #readWhole(frame: Buffer): boolean {
     const start = frame.indexOf(dataLine) + dataLine.length;
     if (frame.includes(failed) || !tape.scan(frame.subarray(start, -2)) || tape.kind(0) !== Kind.object) return false;
@@ -124,7 +123,7 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   #readParsed(frame: Buffer): void {
     if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
     const said = dataOf(frame);
-    // What went wrong there is told in the upstream's own words.
+    // The failure has the upstream's own words.
     const data = said?.includes(failed) ? this.#hide(said) : said;
     if (data === null || data.trim() === '[DONE]') return;
     const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');

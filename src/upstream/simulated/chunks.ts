@@ -2,7 +2,7 @@ import { jsonText } from '../../json/exact-number.ts';
 import type { Answer, AnswerBlock, Chunk, Delta } from '../port.ts';
 import { tokenGroups } from '../tokens.ts';
 
-/** An answer as the chunks of a stream: the concatenated deltas of each block are that block. */
+/** The deltas of a block add up to the block. */
 export function* chunksOf(answer: Answer, tokensPerDelta: number): Generator<Chunk, void, undefined> {
   yield { type: 'start', usage: { ...answer.usage, output_tokens: 0 } };
   for (const [index, block] of answer.content.entries()) {

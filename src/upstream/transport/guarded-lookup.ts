@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { HttpFault } from '../http1/fault.ts';
 
-/** `dns.lookup` with `all: true`, as far as it is used here. */
+/** The used part of `dns.lookup` with `all: true`. */
 export type Resolve = (
   hostname: string,
   options: { readonly all: true; readonly family?: number },
@@ -10,8 +10,8 @@ export type Resolve = (
 ) => void;
 
 /**
- * Name resolution that refuses a name as soon as one of its addresses is not allowed. It runs at
- * each connection, with the very addresses that are then dialled, so that a name cannot change its mind in between.
+ * Refuses a name if one of its addresses is not allowed. Runs at each connection on the addresses that are dialled, so
+ * that DNS rebinding fails.
  */
 export const guardedLookup =
   (isAllowed: (address: string) => boolean, resolve: Resolve = systemLookup): LookupFunction =>

@@ -31,9 +31,7 @@ const everyTurn: readonly number[] = Array.from({ length: turns }, (_, turn) => 
 /** Any turn, if always the same. */
 const turnOf = (id: string): number => (id.charCodeAt(id.length - 1) * 31 + id.charCodeAt(id.length - 2)) % turns;
 
-/**
- * Last uses and refused attempts in memory. A use costs the hot path two comparisons, and a list entry once a minute.
- */
+/** In memory. A use costs the hot path two comparisons, and a list entry once a minute. */
 export class AccessLog {
   /** Unix seconds from `tick`: reading the clock costs 30 ns per request. */
   now: number;

@@ -42,10 +42,7 @@ const usualScheme = 'Bearer ';
 /** An OAuth client's own secret opens no route. */
 const principalOf = { p: 'project_key', a: 'admin_key', t: 'oauth_client' } as const;
 
-/**
- * `Authorization`, or `x-api-key` if the route reads it and the first is absent (contract A.5); as `Bearer` and the
- * token.
- */
+/** `Authorization`, else `x-api-key` if the route reads it (contract A.5); as `Bearer` and the token. */
 const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refusal => {
   const authorization = head.header('authorization');
   if (authorization?.startsWith(usualScheme)) return authorization;

@@ -20,10 +20,7 @@ export interface Inactive extends Identity {
  * change is visible anywhere; no time-to-live. A command that takes access away marks it here before its answer.
  */
 export interface Directory {
-  /**
-   * @param digest of a token, 32 latin1 characters. Null if unknown. The caller checks expiry, and may keep the result
-   * until it is `stale`.
-   */
+  /** Null if unknown. The caller checks expiry, and may keep the result until it is `stale`. */
   find(digest: string): Principal | Inactive | null;
   /**
    * Called for every batch before and after the read models commit it. In between its entries are read anew, because
@@ -33,10 +30,7 @@ export interface Directory {
   committed(batch: readonly Recorded[]): void;
   /** The read models were cleared. */
   cleared(): void;
-  /**
-   * Refuses the credential, or all of the project or OAuth client, until the read models have applied `position`. Null
-   * (nothing was left to do) changes nothing: an earlier command has done it.
-   */
+  /** Until the read models have applied `position`. Null changes nothing: an earlier command has done it. */
   refuse(id: string, position: bigint | null, reason?: Inactive['inactive']): void;
 }
 

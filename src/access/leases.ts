@@ -74,10 +74,7 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
     return unmetered;
   }
   end(): void {}
-  /**
-   * Of the credential's own windows, also on a route of another kind. Unspecified: the route's group would report
-   * windows that the credential does not have.
-   */
+  /** Of the credential's own windows. Unspecified: a route's group may have windows that it does not. */
   abstract lines(): string;
 }
 
@@ -204,10 +201,7 @@ export class CreditsLease extends CountedLease {
   }
 }
 
-/**
- * Of an inactive key: only its own windows are counted and reported, not its project's or organization's (contract
- * F.3, F.5).
- */
+/** Its project and organization are neither counted nor reported (contract F.3, F.5). */
 export class InactiveLease extends CountedLease {
   private readonly tell: (why: number) => string;
 

@@ -43,10 +43,7 @@ const headersOf = (target: Endpoint, head: RequestHead): Refused | undefined => 
   return undefined;
 };
 
-/**
- * Checks that need no body, after credential and limits: path ids, query and headers 400/422, find 404 (contract F.2).
- * @throws what the route's `find` throws, a `Fault` for a missing resource
- */
+/** Path ids, query and headers 400/422, find 404 (contract F.2). @throws what `find` throws */
 export const checkRequest = <P>(
   target: Endpoint,
   match: Match<Endpoint>,

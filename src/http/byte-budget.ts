@@ -19,10 +19,7 @@ export class ByteBudget {
     this.#share = Math.floor(most / sharedBy);
   }
 
-  /**
-   * @param account an organization's id, or empty without a credential. Returns a 503 if exceeded; then nothing is
-   * taken.
-   */
+  /** @param account an organization's id, or empty. Returns a 503 if exceeded; then nothing is taken. */
   take(account: string, bytes: number): Refusal | undefined {
     const held = (this.#held.get(account) ?? 0) + bytes;
     if (held > this.#share) return ofOrganization;

@@ -93,10 +93,7 @@ export interface CertificateWatch {
   readonly everyMs?: number | undefined;
 }
 
-/**
- * Follows both files. A fault is reported when found twice, because renewals replace one file first. @param first in
- * force now. `look` reads at once.
- */
+/** A fault is reported when found twice, because renewals replace one file first. */
 export const followCertificate = (
   first: Certificate,
   { use, tell, everyMs = 1000 }: CertificateWatch,

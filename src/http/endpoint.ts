@@ -46,10 +46,7 @@ export const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: st
   };
 };
 
-/**
- * Administration refuses unknown parameters: an ignored filter would mislead (contract A.2). Model SDKs send many that
- * are not read.
- */
+/** Administration refuses unknown parameters: an ignored filter would mislead (contract A.2). */
 const queryOf = ({ access, query, path }: Route): z.ZodType | undefined => {
   if (access.credential !== 'admin') return query;
   if (query === undefined) return z.strictObject({});

@@ -13,10 +13,7 @@ import { ServedCall } from './served-call.ts';
 import type { Traffic } from './traffic.ts';
 import type { HttpResponse } from './uws.ts';
 
-/**
- * Read of a refused body, so that the client sees the answer: dropped, or counted for the needed tokens if a limit
- * refused (contract F.2).
- */
+/** Read of a refused body, so that the client sees the answer, or to count its tokens (contract F.2). */
 const maxDropped = 1024 * 1024;
 /** Bytes for each millisecond: a slower body falls behind; at most `bodyTimeoutMs` are saved up. */
 const slowestUpload = 64;
@@ -81,8 +78,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       return;
     }
     this.framing = framing;
-    // uWebSockets mis-reads some chunks, and a nameless header line can hide a length: what follows may not be a
-    // request.
+    // uWebSockets mis-reads some chunks, and may miss a length: what follows may not be a request.
     this.closing = framing.chunked || (!framing.framed && !hasSeldomBody(head.method));
     const verdict = this.judge();
     this.verdict = verdict;

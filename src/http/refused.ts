@@ -1,9 +1,6 @@
 import { type Code, type Refusal, type RefusalOptions, refusal } from '../errors.ts';
 
-/**
- * A class, because a query `?code=&details=` or a body with these keys looks like a `Refusal`; nothing from the wire
- * is an instance.
- */
+/** A class, because a query `?code=&details=` looks like a `Refusal`; wire data is no instance. */
 export class Refused {
   readonly refusal: Refusal;
   constructor(reason: Refusal) {

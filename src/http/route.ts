@@ -85,10 +85,7 @@ export interface Metered {
 export interface Meter {
   /** Usage so far. @param sentTokens of output, estimated */
   progress(usage: CountedTokens, sentTokens: number): void;
-  /**
-   * Called before the answer's last byte is sent. @param sentTokens of output, if the upstream counts none. @param
-   * status the client's; not 200 if a policy withholds the answer
-   */
+  /** Called before the last byte is sent. @param status not 200 if a policy withholds the answer */
   complete(usage: CountedTokens, sentTokens: number, status?: number): void;
   /** The upstream failed; `status` is the client's. */
   fail(status: number): void;
@@ -121,10 +118,7 @@ export interface Allowance {
   enlarge(tokens: number): void;
   /** Releases the reservation beyond `spent`, which is final, before a made answer is sent. */
   settle(): void;
-  /**
-   * Opens the account before the upstream is asked; settled at the request's end at the latest. Returns the 402
-   * without credit, or the 503 if it cannot be kept; then the reservation is released.
-   */
+  /** Returns the 402 without credit, or the 503 if it cannot be kept; then the reservation is released. */
   meter(metered: Metered): Meter | Refusal;
 }
 
@@ -157,14 +151,9 @@ export interface Gate<P> {
     access: Access,
     aim: { readonly method: string; readonly path: string },
   ): RateLimitLease<P> | Refusal;
-  /**
-   * Counts an unrouted request (contract F.5). @param access of the path's routes for other methods. Returns the 429
-   * of a guessing address; undefined if nobody is identified.
-   */
+  /** Counts an unrouted request (contract F.5). Returns the 429 of a guessing address. */
   meet(head: Head, access: Access | undefined): RateLimitLease<P> | Refusal | undefined;
-  /**
-   * Judges again after the body if the pass is `dated` or the knowledge too old (contract A.5). Counts nothing again.
-   */
+  /** After the body, if the pass is `dated` or the knowledge too old (contract A.5). Counts nothing again. */
   judgeAgain(
     head: Head,
     access: Access,
@@ -172,10 +161,7 @@ export interface Gate<P> {
   ): { readonly principal: P } | Refusal;
 }
 
-/**
- * Takes memory for an answer until its request ends. Returns the 503 if the organization's or the server's budget is
- * exceeded; then nothing is taken.
- */
+/** Until the request ends. Returns the 503 if a budget is exceeded; then nothing is taken. */
 export type Hold = (bytes: number) => Refusal | undefined;
 
 export interface Call<P, Params, Query, Body, Found> {

@@ -114,10 +114,7 @@ const find = <R>(node: Node<R>, path: string, from: number, raw: string[]): Rout
   return undefined;
 };
 
-/**
- * A map of fixed paths and a tree of the others. Nothing is normalised: `//`, `/./`, another case or a trailing slash
- * is another path. @throws Error for a duplicate or invalid path
- */
+/** Nothing is normalised: `//`, `/./` or another case is another path. @throws Error for a duplicate */
 export const router = <R extends Routable>(routes: readonly R[]): ((path: string) => Match<R> | undefined) => {
   const drafts = new Map<string, Draft<R>>();
   for (const route of routes) {

@@ -53,10 +53,7 @@ export interface HttpServer {
   lookAtCertificate(): Promise<void>;
   /** Raises the handler timeout, never lowers it. */
   allowHandlers(ms: number): void;
-  /**
-   * Refuses new work with 503 server_shutting_down and `Connection: close`, waits up to `ms` for answers in flight,
-   * then closes. Idempotent. @param cutting called before answers are cut
-   */
+  /** Refuses new work, waits up to `ms` for answers in flight, then closes. @param cutting called before cuts */
   drain(ms: number, cutting?: () => void): Promise<void>;
 }
 

@@ -16,10 +16,7 @@ const parentOf = (value: string): string | undefined => {
   return version === undefined || (version === '00' && more !== undefined) ? undefined : `00-${trace}${parent}`;
 };
 
-/**
- * Undefined if absent or invalid, or with several `traceparent`; several `tracestate` form a list. @param fields
- * lower-case names and values, in turn
- */
+/** Of several `traceparent` none counts; several `tracestate` form a list. @param fields names and values */
 export const traceContextOf = (fields: readonly string[]): TraceContext | undefined => {
   let found: string | undefined;
   for (let i = 0; i < fields.length; i += 2) {

@@ -6,10 +6,7 @@ export type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 /** uWebSockets reads it from the environment when loaded. */
 const maxHeaderBytes = '16384';
 
-/**
- * Node 20 and 22 share a package, 24 and 26 another. @throws Error of one line on what to do (musl, older glibc,
- * installed by another Node)
- */
+/** @throws Error of one line on what to do (musl, older glibc, installed by another Node) */
 export const loadUws = async (): Promise<typeof Native> => {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= maxHeaderBytes;
   const major = Number(process.versions.node.split('.')[0]);
@@ -28,10 +25,7 @@ interface Unlisted {
 }
 type Listen = (host: string, port: number, option: number, done: (socket: object | false) => void) => void;
 
-/**
- * Exclusive: by default uWebSockets sets SO_REUSEPORT, and a second process would silently share the port. Returns the
- * listen socket, or false.
- */
+/** By default uWebSockets sets SO_REUSEPORT: a second process would silently share the port. */
 export const listenAlone = (
   native: typeof Native,
   app: Native.TemplatedApp,

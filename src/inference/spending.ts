@@ -107,10 +107,7 @@ interface Spent {
   readonly most: Most;
 }
 
-/**
- * Keeps a streamed answer's account current, so that a cut-off one is charged: input as reported or estimated, output
- * as sent until the upstream reports it (contract F.4).
- */
+/** Keeps the account current, so that a cut-off answer is charged for what was sent (contract F.4). */
 export class Spending {
   readonly #allowance: Allowance;
   readonly #grow: (outputTokens: number) => void;

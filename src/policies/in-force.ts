@@ -10,10 +10,7 @@ import { compilingWork, isSlowToCompile } from '../rules/language/patterns/patte
 import { RuleCache } from '../rules/threads/rule-cache.ts';
 import type { EffectivePolicies, PoliciesInForce, PolicyInForce, PolicySubject } from './effective.ts';
 
-/**
- * Policies in force in memory. No time-to-live: what a batch changes is forgotten before the change is visible, and
- * read anew.
- */
+/** No time-to-live: what a batch changes is forgotten before the change is visible, and read anew. */
 export interface PolicyDirectory extends PoliciesInForce {
   committing(batch: readonly Recorded[]): void;
   committed(): void;
@@ -37,9 +34,7 @@ interface Entry {
 /** One has at most 100 policies. */
 const mostOrganizations = 2_000;
 const mostProjects = 1_000;
-/**
- * A request's share of compiling (`compilingWork`): 30 ms at worst, a hundred usual rules. Threads evaluate the rest.
- */
+/** A request's share of compiling (`compilingWork`): 30 ms at worst. Threads evaluate the rest. */
 const mostCompiled = 10_000;
 
 const everybody = Symbol('all organizations');

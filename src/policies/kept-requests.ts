@@ -16,10 +16,7 @@ const mostBytesOfOne = 1024 * 1024;
 const besideBytes = 1024;
 const everyMs = 10_000;
 
-/**
- * Recent request texts, if the operator sets `REPLAY_TEXT_MINUTES`: in memory only, for that long at most, the oldest
- * dropped first.
- */
+/** If the operator sets `REPLAY_TEXT_MINUTES`; in memory only, the oldest dropped first. */
 export class KeptRequests {
   readonly #keptMs: Millis;
   readonly #clock: Clock;

@@ -24,10 +24,7 @@ export interface ServedModels extends ReadonlyMap<string, ConnectedModel> {
 }
 
 export interface ConnectedModels extends ServedModels {
-  /**
-   * A model or upstream with an unchanged declaration keeps its connections and breaker; requests in flight finish on
-   * the upstream they have.
-   */
+  /** Unchanged declarations keep connections and breaker; requests in flight finish on their upstream. */
   replace(models: readonly DeclaredModel[]): void;
   close(): Promise<void>;
 }

@@ -28,10 +28,7 @@ export type Estimable = Pick<GenerateRequest, 'messages' | 'system' | 'tools' | 
 
 export const estimateTokensOf = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
 
-/**
- * ⌈UTF-8 bytes of all text / 3⌉ + 8 per message + 1600 per image (contract F.4). Text: texts, tool calls and results,
- * tool declarations, an output schema.
- */
+/** ⌈UTF-8 bytes of all text / 3⌉ + 8 per message + 1600 per image (contract F.4). */
 export const estimateInputTokens = (request: Estimable): number => {
   const sum = { bytes: 0, flat: request.messages.length * perMessage };
   if (request.system !== undefined) addContent(sum, request.system);

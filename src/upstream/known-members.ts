@@ -1,7 +1,4 @@
-/**
- * Members that estimates do not count as JSON, because they are counted otherwise or no model reads them. Servers read
- * members that no API names, such as `chat_template_kwargs`, so unlisted ones count.
- */
+/** Not counted as JSON. Unlisted members count, because servers read some that no API names. */
 
 const settings = [
   'model',

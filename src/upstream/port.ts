@@ -1,8 +1,6 @@
 import type { Cancellation } from '../cancellation.ts';
 
-/**
- * The interface to hosted models, in the terms of the messages API (contract G.1–G.5). Requests have been validated.
- */
+/** In the terms of the messages API (contract G.1–G.5). Requests have been validated. */
 
 export interface TextBlock {
   readonly type: 'text';
@@ -173,10 +171,7 @@ export interface GenerateOptions {
   readonly requestId: string;
   /** Called when the upstream is known to have begun. */
   readonly began?: (() => void) | undefined;
-  /**
-   * Called with usage counted before any of the answer has passed on, with none if the next upstream is asked, and
-   * with the total if the answer breaks off after it.
-   */
+  /** Usage without any of the answer; none if the next upstream is asked; the total if the answer breaks off. */
   readonly counted?: ((usage: Usage) => void) | undefined;
   /** Called before further bytes of a whole answer are kept. @throws AnswerUnwanted without room */
   readonly hold?: ((bytes: number) => void) | undefined;
@@ -240,10 +235,7 @@ export interface Upstream {
   inexpressible?(request: GenerateRequest): Inexpressible | null;
   /** As `MessagesPassing.countTokens`; absent where the upstream cannot count. */
   countTokens?(request: CountRequest | WrittenRequest, options: GenerateOptions): Promise<number | null>;
-  /**
-   * By upstream what would be sent, null if it cannot express the request. Called in a thread, so that the main thread
-   * only sends. Absent if never used.
-   */
+  /** Called in a thread, by upstream; null if it cannot express the request. Absent if never used. */
   written?(request: GenerateRequest | CountRequest, purpose: Purpose): readonly (Written | null)[];
   readonly repeatable?: true;
   /** By API; absent if none passes. */
@@ -299,10 +291,7 @@ export class UpstreamError extends Error {
     return (this.cause ?? this).message;
   }
 
-  /**
-   * `message` may be shown to the client: it never holds a credential or an address. If it quotes the upstream, the
-   * log has the message of `cause` instead.
-   */
+  /** `message` is for clients: no credential or address. If it quotes the upstream, the log has `cause`. */
   constructor(
     code: UpstreamCode,
     message: string,

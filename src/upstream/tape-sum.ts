@@ -71,10 +71,7 @@ export class TapeSum {
     if (value !== -1 && this.tape.kind(value) === Kind.string) this.bytes += this.tape.textBytes(value);
   }
 
-  /**
-   * As `jsonBytes`, without recursion: each entry by itself, plus a comma per array element. Elements are the values
-   * that belong to no member, less the outermost.
-   */
+  /** As `jsonBytes`, without recursion: each entry by itself, plus a comma per array element. */
   addJson(entry: number): void {
     const tape = this.tape;
     const end = tape.next(entry);

@@ -1,7 +1,4 @@
-/**
- * The tokenizer of simulated models: up to four non-space characters with one white space before them, or a single
- * white space. A prefix of tokens has the same tokens.
- */
+/** Up to four non-space characters with one space before, or one space; prefixes tokenize alike. */
 const token = /\s?\S{1,4}|\s/gu;
 const longestToken = 4;
 

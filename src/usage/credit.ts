@@ -20,10 +20,7 @@ const add = (sums: Map<string, number>, of: string, amount: number): void => {
   else sums.set(of, sum);
 };
 
-/**
- * The credit as known here: the log's balance, less settlements that are not in it yet and the most that requests in
- * flight may cost (contract M.1).
- */
+/** The log's balance, less unrecorded settlements and the most that requests in flight cost (contract M.1). */
 export class Credit {
   readonly #funds: Funds;
   readonly #held = new Map<string, number>();

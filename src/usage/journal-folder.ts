@@ -6,10 +6,7 @@ import type { UsageOptions } from './usage.ts';
 const hasFiles = (dir: string): boolean =>
   existsSync(dir) && readdirSync(dir, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
 
-/**
- * Created if absent. @param root of the journals of all logs. @param hasServed whether an earlier run left its mark;
- * call before this run leaves it
- */
+/** @param hasServed whether an earlier run left its mark; call before this run leaves it */
 export const journalFolder = (
   root: string,
   logId: string,

@@ -31,10 +31,7 @@ const noTokens: Tokens = {
   cache_read_input_tokens: 0,
 };
 
-/**
- * The maximum cost of a request with such an answer, in micro-dollars (contract M.1): caching and service tier are
- * unknown before.
- */
+/** In micro-dollars (contract M.1): caching and service tier are unknown before. */
 export const mostOf = (
   price: Price,
   input_tokens: number,
@@ -64,9 +61,7 @@ export interface MeterOptions {
   readonly cutStatus?: () => number;
 }
 
-/**
- * The account of a request in flight, settled once by the first of the answer's end and the request's (contract M.2).
- */
+/** Settled once by the first of the answer's end and the request's (contract M.2). */
 export class Meter {
   readonly #asked: Asked;
   readonly #price: Price;
@@ -121,10 +116,7 @@ export class Meter {
     if (sentTokens > 0) this.#firstTokenMs ??= this.#clock.monotonic() - this.#askedAt;
   }
 
-  /**
-   * Called before the answer's last byte is sent. @param sentTokens if the upstream counts none. @param status the
-   * client's
-   */
+  /** Called before the last byte is sent. @param sentTokens if the upstream counts none */
   complete(usage: Counted, sentTokens: number, status = 200): void {
     this.progress(usage, sentTokens);
     const isCounted = usage.isPartial !== true && (usage.output_tokens > 0 || sentTokens === 0);

@@ -60,10 +60,7 @@ const summed = (lines: readonly LedgerLine[]): Partial<Tokens> =>
 const differingFrom = (line: Partial<Tokens>, ours: Tokens): (keyof Tokens)[] =>
   kinds.filter((kind) => line[kind] !== undefined && line[kind] !== ours[kind]);
 
-/**
- * Compares an upstream's ledger with our settlements, by the kinds that the ledger has. @param settlements of the
- * ledger's period and models; others are `unknown` to it
- */
+/** By the kinds that the ledger has. @param settlements of the ledger's period and models */
 export const reconcile = (ledger: Iterable<LedgerLine>, settlements: Iterable<Settlement>): Reconciliation => {
   const theirs = byRequest(ledger);
   const requests = theirs.size;

@@ -121,10 +121,7 @@ export const shipment = (
   };
 
   return {
-    /**
-     * @param entries of the file, if in memory. @param stored called before the file is renamed. @throws
-     * StoreUnavailable, or the disk's error; may be repeated
-     */
+    /** Repeatable. @param stored called before the file is renamed. @throws StoreUnavailable, the disk's error */
     async ship(number: number, entries?: readonly Entry[], stored = nothing): Promise<void> {
       if (files.isSent(number)) return files.sent(number);
       const all = entries ?? entriesOf(await files.read(number, 'open')).entries;

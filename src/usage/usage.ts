@@ -16,10 +16,7 @@ import { shipment } from './shipment.ts';
 export interface UsageBook {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /**
-   * Null without the credit that the model requires: 402 (contract M.1); or if it cannot be written, with `whyFull`:
-   * 503 (contract M.5).
-   */
+  /** Null without credit: 402 (contract M.1); with `whyFull` it cannot be written: 503 (contract M.5). */
   begin(asked: Asked): Meter | null;
   decide(decision: Decision): void;
 }
@@ -61,10 +58,7 @@ const mostKept = 10;
 /** For an unresponsive store at the start and end; the rest is sent later. */
 const waitMs = 5_000;
 
-/**
- * Sends what the last run left, then settlements once a second for all organizations together: an append for each was
- * measured to cost a millisecond of the loop.
- */
+/** All organizations together: an append for each was measured to cost a millisecond of the loop. */
 export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   const { dir, store, prices, funds, clock, everyMs = 1_000 } = options;
   const credit = new Credit(funds);
@@ -98,10 +92,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   let sentUpTo = clock.monotonic();
   let cutStatus = 499;
 
-  /**
-   * A file is deleted before later ones, which may settle requests that began in it: without them the next start would
-   * settle those again.
-   */
+  /** Deleted in order: later files may settle its requests, which would be settled again without it. */
   const dropSent = async (): Promise<void> => {
     if (kept.length > mostKept) await journal.carry(kept.at(-1)!);
     // The settlements must be durable before the files are deleted.

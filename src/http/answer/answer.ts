@@ -79,8 +79,7 @@ export abstract class Answer<P> extends InFlight<P> {
     this.stage = 'answering';
     this.resume();
     const isBare = this.isBare(status, data);
-    // For answers without a body uWebSockets reports no backpressure: some are the last of their connection, at
-    // random.
+    // Without a body uWebSockets reports no backpressure, so some are the last of their connection.
     if (this.traffic.draining || (isBare && isDrawn())) this.closing = true;
     const isHead = this.head.method === 'HEAD';
     if (this.closing && hasNoBody(status)) this.sendPending(status, bareAnswer(block));

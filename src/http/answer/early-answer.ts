@@ -5,10 +5,7 @@ export const maxLingered = 64 * 1024 * 1024;
 /** They have no body and no Content-Length (RFC 9110, 8.6). */
 export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
 
-/**
- * Bodiless and closing; uWebSockets' own end would send `Content-Length: 0`. @param length of the body that GET would
- * have; undefined omits it
- */
+/** uWebSockets' own end would send `Content-Length: 0`. @param length of the body that GET would have */
 export const bareAnswer = (block: string, length?: number): string =>
   `${block}\r\nConnection: close${length === undefined ? '' : `\r\nContent-Length: ${length}`}\r\n`;
 

@@ -137,10 +137,7 @@ export abstract class InFlight<P> implements Expiring {
     });
   }
 
-  /**
-   * Stops reading until the answer, so that a half-closed connection does not count as left. Only if leaving would
-   * change nothing.
-   */
+  /** So that a half-closed connection does not count as left. Only if leaving would change nothing. */
   protected pause(): void {
     this.paused = true;
     this.response.pause();

@@ -6,10 +6,7 @@ export interface Progress {
   failed(error: unknown): void;
 }
 
-/**
- * Sends what `tryEnd` has left at the reader's pace: `end` would copy all of it into uWebSockets, unaccounted. @param
- * data the whole answer
- */
+/** `end` would copy the whole answer into uWebSockets, unaccounted. @param data the whole answer */
 export const sendRest = (response: HttpResponse, data: Uint8Array, owner: Progress): void => {
   response.onWritable((offset) => {
     try {

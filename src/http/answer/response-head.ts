@@ -12,10 +12,7 @@ export const statusLine = (status: number): string => {
   return line;
 };
 
-/**
- * uWebSockets closes connections idle for 8 to 12 s (a 4 s timer that cannot be set); clients that drop them earlier
- * never meet that end.
- */
+/** uWebSockets closes idle connections after 8 to 12 s: clients that drop them earlier never see that. */
 export const kept = '\r\nKeep-Alive: timeout=5';
 
 /** Checked names: constants of the code, so the set stays small. */

@@ -12,8 +12,5 @@ const Whole = z.core.$constructor<z.ZodInt>('Whole', (inst, def) => {
   };
 });
 
-/**
- * A safe integer. zod's own checks number and integer apart, so that the answer to `"5"` would depend on its type
- * (contract E.1).
- */
+/** A safe integer; by zod's own the answer to `"5"` would depend on its type (contract E.1). */
 export const whole = () => new Whole({ type: 'number', check: 'number_format', format: 'safeint', abort: false });

@@ -6,10 +6,7 @@ const hex = (unit: number): number => {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 };
 
-/**
- * Decodes once, strictly. Undefined for a `%` without two hex digits, a raw byte outside visible ASCII, invalid UTF-8,
- * and NUL. @param plusIsSpace form encoding
- */
+/** Undefined for an invalid `%`, raw bytes outside visible ASCII, invalid UTF-8, and NUL. Decodes once. */
 export const decodePercent = (text: string, plusIsSpace = false): string | undefined => {
   let plain = true;
   for (let i = 0; i < text.length; i++) {

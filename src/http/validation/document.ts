@@ -7,10 +7,7 @@ export const valueAt = (document: unknown, path: readonly PropertyKey[]): unknow
   return value;
 };
 
-/**
- * Sorts paths in document order, missing ones last. An object's members are numbered once, so that many violations
- * cost no more than reading it.
- */
+/** Sorts paths in document order. Members are numbered once: many violations cost one reading. */
 export const ranking = (document: unknown): ((path: readonly PropertyKey[]) => number[]) => {
   const places = new Map<object, Map<string, number>>();
   const placeOf = (object: object, step: PropertyKey): number => {

@@ -31,10 +31,7 @@ const names: Names = {
   user: 'user',
 };
 
-/**
- * Contract G.6: leading system messages become the system prompt, tool messages tool results, `stop` a list, an effort
- * adaptive thinking.
- */
+/** Contract G.6. */
 export const chatToMessages = (chat: ChatBody, given: Translation): Translated | TranslationFault => {
   const items: Item[] = [];
   const called = new Map<string, string>();

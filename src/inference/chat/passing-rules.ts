@@ -11,10 +11,7 @@ export interface PassedChat {
   readonly includeUsage: boolean;
 }
 
-/**
- * Every answer counts, also those that `best_of` discards; unbounded ones grow beyond the reservation (contract F.4).
- * Failed predictions are charged as output.
- */
+/** All answers count, also those that `best_of` discards, and failed predictions (contract F.4). */
 export const answersOf = (
   { max_completion_tokens: most, max_tokens: old, n, best_of: drafts }: Bounds,
   predictedTokens: number,

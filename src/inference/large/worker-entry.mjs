@@ -1,5 +1,4 @@
-// JavaScript, because on Node 20 a worker cannot start from a .ts file under tsx or vitest. From source it registers
-// tsx; in the build, worker.js is beside it.
+// JavaScript: on Node 20 a worker cannot start from .ts under tsx or vitest. In the build worker.js is here.
 import { existsSync } from 'node:fs';
 
 const source = new URL('./worker.ts', import.meta.url);

@@ -18,10 +18,7 @@ const bounds = [
 ] as const;
 type Bound = (typeof bounds)[number];
 
-/**
- * Names that an API does not have: some servers read them all the same, which would evade reservation and charge
- * (contract L.1).
- */
+/** Some servers read them all the same, which would evade reservation and charge (contract L.1). */
 export const otherBounds = (own: readonly Bound[]): readonly Bound[] => bounds.filter((name) => !own.includes(name));
 
 export const refusedBounds = (own: readonly Bound[]): Partial<Record<Bound, typeof refused>> =>

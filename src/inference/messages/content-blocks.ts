@@ -4,10 +4,7 @@ import { documentSource, imageSource } from './media-source.ts';
 import { namedFields } from './named-fields.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
 
-/**
- * By role (contract G.2). Blocks are loose: unknown fields (`cache_control`, `citations` …) are neither checked nor
- * lost.
- */
+/** By role (contract G.2). Unknown fields of blocks (`cache_control` …) are neither checked nor lost. */
 
 export const textBlock = z.looseObject({ type: z.literal('text'), text: z.string().min(1) });
 const image = z.looseObject({ type: z.literal('image'), source: imageSource });

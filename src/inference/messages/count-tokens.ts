@@ -28,10 +28,7 @@ const tokenCount = z.object({ input_tokens: z.int().min(0) }).meta({ id: 'TokenC
 type CountInput = ReadBody<CountRest, PassedCount, MessagesPassing>;
 type Principled = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, unknown, undefined>;
 
-/**
- * `POST /v1/messages/count_tokens` (contract G.1): counted by the upstream, or estimated. Takes no tokens of the
- * limits.
- */
+/** `POST /v1/messages/count_tokens` (contract G.1). Takes no tokens of the limits. */
 export const countTokensRoute = (
   models: Models,
   policies: PolicyGuard = noPolicies,

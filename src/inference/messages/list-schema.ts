@@ -24,9 +24,6 @@ const List = z.core.$constructor<z.ZodArray>('List', (inst, def) => {
   };
 });
 
-/**
- * Stops at 20 issues. A body of 32 MiB can have 16 million wrong items, and zod's array would keep an issue for each:
- * gigabytes.
- */
+/** Stops at 20 issues: for 16 million wrong items zod's array would keep gigabytes of issues. */
 export const list = <T extends z.ZodType>(element: T) =>
   new List({ type: 'array', element }) as unknown as z.ZodArray<T>;

@@ -51,9 +51,7 @@ export const imageSource = taggedUnion('type', 'unsupported_content_block', [
   }),
 ]);
 
-/**
- * Contract G.2. `parts`: the blocks of a `content` source. Unspecified: PDFs by URL are refused, as file sources are.
- */
+/** Contract G.2. `parts`: blocks of a `content` source. Unspecified: PDFs by URL are refused. */
 export const documentSource = <T extends z.ZodType>(parts: T) =>
   taggedUnion('type', 'unsupported_content_block', [
     z.looseObject({ type: z.literal('base64'), media_type: mediaType(['application/pdf']), data: base64 }),

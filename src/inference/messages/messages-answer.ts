@@ -12,10 +12,7 @@ export interface AnswerSoFar extends Omit<Answer, 'stop_reason'> {
   readonly stop_reason: Answer['stop_reason'] | null;
 }
 
-/**
- * Contract G.3, G.4. Fields that an upstream adds are dropped. Written out: a spread gives each object its own hidden
- * class.
- */
+/** Contract G.3, G.4. Written out: a spread gives each object its own hidden class. */
 export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object => {
   const { id, model, versioned } = envelope;
   const content = answer.content.map((block) => blockResource(block, versioned));

@@ -51,10 +51,7 @@ const thinkingRefusal = (body: MessagesCount, model: Model): Refusal | null => {
   return bodyRefusal(body, { path, message });
 };
 
-/**
- * By the estimate of contract F.4. Unspecified: `max_tokens` does not count, because an answer that reaches the end of
- * the context stops with `max_tokens` (contract G.3).
- */
+/** Contract F.4. Unspecified: `max_tokens` does not count, since answers stop at the end of the context. */
 export const contextRefusal = (
   body: MessagesCount,
   estimatedTokens: number,

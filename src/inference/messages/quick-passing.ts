@@ -74,10 +74,7 @@ const backslash = 0x5c;
 const noBytes = Buffer.alloc(0);
 const namesFile = namesAny(['file_id']);
 
-/**
- * @param needsMax whether `max_tokens` is required. Null if the body must be parsed: it is invalid, or has something
- * rare.
- */
+/** Null if the body must be parsed: it is invalid, or has something rare. */
 export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boolean): QuickBody | null => {
   if (name === '' || !isPlain(tape, 0) || namesFile(tape)) return null;
   const maxAt = tape.member(0, max);

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import type { Code } from '../../errors.ts';
 
-/**
- * Unions that choose a member by the value. A plain zod union reports "no member fits" without the path of the fault.
- * Both parse in one pass and look like plain unions to the OpenAPI document and `z.compile`.
- */
+/** Unlike plain zod unions, these report the path of a fault inside the matching member. */
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -49,10 +46,7 @@ const TaggedUnion = z.core.$constructor<z.ZodDiscriminatedUnion<readonly Member[
   };
 });
 
-/**
- * Chooses by the string in `discriminator`. An unknown one has the code `unknownTag` (`params.code`), or
- * `invalid_value` for null.
- */
+/** An unknown tag has the code `unknownTag` (`params.code`), null `invalid_value`. */
 export const taggedUnion = <const T extends readonly (z.ZodObject | z.ZodDiscriminatedUnion)[]>(
   discriminator: string,
   unknownTag: Code | null,

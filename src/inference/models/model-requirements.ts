@@ -13,9 +13,7 @@ export const isLocked = (model: Model, tier: number): boolean =>
 
 const tierOf = (check: Exclude<Check, 'credits'>): number => Number(check.slice('tier:'.length));
 
-/**
- * Hides models dedicated to other organizations (contract L.1) and those that the project may not use (contract B.2).
- */
+/** Hides models of other organizations (contract L.1) and those closed to the project (contract B.2). */
 export const isServedTo = (
   { id, dedicated_to: owner }: Pick<Model, 'id' | 'dedicated_to'>,
   { organizationId, allowedModels }: Pick<ProjectPrincipal, 'organizationId' | 'allowedModels'>,

@@ -60,9 +60,7 @@ const listsOf = (all: readonly Model[], ownedBy: string) => {
   };
 };
 
-/**
- * Contract A.4. Answers depend only on tier, credit, the project's models, dedicated models and `anthropic-version`.
- */
+/** Contract A.4. Depends only on tier, credit, visible models and `anthropic-version`. */
 export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): readonly Route[] => {
   let made = listsOf(models(), ownedBy);
   const lists = (): typeof made => {

@@ -6,10 +6,7 @@ export interface AnswerForm {
   readonly family: Family;
   /** A string is JSON already. */
   readonly whole: (answer: Answer) => object | string;
-  /**
-   * Called for each chunk in turn. @param estimatedTokens replaces an unreported input. @throws AnswerWithheld without
-   * room
-   */
+  /** @param estimatedTokens replaces an unreported input. @throws AnswerWithheld without room */
   readonly events: (estimatedTokens: number, hold: Hold) => (chunk: Chunk) => string;
   /** Events are independent, so an upstream's late first events may follow our own beginning. */
   readonly keepsLateStart?: true;

@@ -21,10 +21,7 @@ export interface EventOutputOptions {
 const noEvents = new Uint8Array(0);
 const batch = 16_384;
 
-/**
- * Batches the events of one turn of the event loop into one write, without delay, to save system calls. Holds little
- * more than a batch: producers wait for `room`.
- */
+/** One write per turn of the event loop, to save system calls. Producers wait for `room`. */
 export class EventOutput {
   readonly #options: EventOutputOptions;
   #pending = '';

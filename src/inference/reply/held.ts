@@ -16,10 +16,7 @@ interface Watching<T> {
   readonly requestId: string;
 }
 
-/**
- * Yields only when all pieces are there and none is forbidden; they have been spent by then. @throws AnswerWithheld if
- * refused or without room
- */
+/** Yields, already spent, only when all are there and allowed. @throws AnswerWithheld */
 async function* held<T>(
   pieces: AsyncIterable<T>,
   { watch, spend, family }: Watching<T>,

@@ -22,10 +22,7 @@ export const firstPassed = async (pieces: AsyncIterator<PassedEvents>): Promise<
   throw new UpstreamError('provider_error', 'The provider sent no answer.');
 };
 
-/**
- * Sends an upstream's events at the client's pace. A failure becomes an `error` event, the last one; a client that
- * leaves ends it silently.
- */
+/** A failure becomes an `error` event, the last one; a client that leaves ends it silently. */
 export const streamPassed = async (sink: Sink, { first, pieces, generation, spending, clock, after }: PassedStream) => {
   const { form, estimatedTokens, hold, signal } = generation;
   const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });

@@ -36,10 +36,7 @@ export const firstChunk = async (chunks: AsyncIterator<Chunk>): Promise<Chunk> =
   throw new UpstreamError('provider_error', 'The provider sent no answer.');
 };
 
-/**
- * Sends an answer at the client's pace. A failure becomes an `error` event, the last one; a client that leaves ends it
- * silently.
- */
+/** A failure becomes an `error` event, the last one; a client that leaves ends it silently. */
 export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<void> => {
   const { form, chunks, toEvents, spending, clock, after, signal } = stream;
   const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });

@@ -14,10 +14,7 @@ import { quickResponsesBody } from './quick-passing.ts';
 const labels = ['id', 'type', 'status'];
 const isEmpty = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0);
 
-/**
- * An item with only an id refers to an earlier answer. A summary does not count as content: the model needs all of the
- * reasoning.
- */
+/** Only an id refers to an earlier answer. A summary is no content: the model needs all reasoning. */
 const isReference = (item: Readonly<Record<string, unknown>>): boolean => {
   if (item.type === 'item_reference') return true;
   if (item.id == null) return false;

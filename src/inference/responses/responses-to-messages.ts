@@ -33,10 +33,7 @@ const names: Names = {
   user: 'user',
 };
 
-/**
- * Contract G.7: instructions and leading system messages become the system prompt, calls and reasoning assistant
- * turns, results user turns.
- */
+/** Contract G.7. */
 export const responsesToMessages = (request: ResponsesBody, given: Translation): Translated | TranslationFault => {
   const items = itemsOf(request.input, given);
   if (isFault(items)) return items;

@@ -8,10 +8,7 @@ export type Thought = Extract<AnswerBlock, { type: 'thinking' | 'redacted_thinki
 /** Marks what Weir wrote. */
 const mark = 'weir1.';
 
-/**
- * The `encrypted_content` of a reasoning item (contract G.7), for clients that send items back without text. Weir
- * encrypts nothing: the text stands beside it.
- */
+/** Contract G.7, for clients that send items back without text. Not encrypted: the text stands beside it. */
 export const packThought = (thought: Thought): string => {
   const content = thought.type === 'thinking' ? { t: thought.thinking, s: thought.signature } : { r: thought.data };
   return mark + Buffer.from(JSON.stringify(content)).toString('base64url');

@@ -90,10 +90,7 @@ export interface BodyReader<Strict, Fields, P extends Passing = Passing> {
   readonly passing: (upstream: Upstream) => P | undefined;
 }
 
-/**
- * Measured: a body of tiny values takes the event loop up to 20 ms at this size, one of 4 MiB up to 700 ms (contract
- * A.3).
- */
+/** Measured: tiny values block the event loop for 20 ms at this size, 700 ms at 4 MiB (contract A.3). */
 const mostReadHere = 64 * 1024;
 
 /** @param threads whether there are any for large bodies */
@@ -105,10 +102,7 @@ export const readHere =
     return threads && bytes.length > mostReadHere ? { large: Buffer.from(bytes) } : whole(bytes, principal);
   };
 
-/**
- * The model decides the rules (contract L.1). Invisible models are judged like strict ones, so that they cannot be
- * told from missing ones.
- */
+/** By the model's rules (contract L.1). Invisible models get strict ones, so that they look missing. */
 export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
   models: ReadonlyMap<string, ConnectedModel>,
   { strict: strictly, passed: rules }: BodyRules<Strict, Fields, P>,

@@ -63,10 +63,7 @@ const namedInItems = (input: unknown): Path | null => {
   return null;
 };
 
-/**
- * Refuses further models named for the upstream (fallbacks, tools, routers): a project restricted to certain models
- * could reach all of the upstream's (contract B.2).
- */
+/** A project restricted to certain models could reach all of the upstream's (contract B.2). */
 export const otherModelsRefusal = (body: Readonly<Record<string, unknown>>): Refusal | null => {
   const { model: _, tools, ...others } = body;
   const path = namedInTools(tools, ['tools']) ?? namedInItems(body.input) ?? namedIn(others, [], ownData);

@@ -89,10 +89,7 @@ const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): R
   headers: { ...reply.headers, ...headers },
 });
 
-/**
- * Judges a request before anything of it leaves the gateway, and answers it if allowed (contract G.8). Usually
- * synchronous.
- */
+/** Before anything of the request leaves the gateway (contract G.8). Usually synchronous. */
 export const policed = (
   guard: PolicyGuard,
   asked: Judged,

@@ -1,10 +1,7 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { type Fields, within } from '../../upstream/transport/fields.ts';
 
-/**
- * An upstream that runs tools asks its model again after each, and counts all of it (contract M.2). Providers name no
- * bound; some stop at ten.
- */
+/** After each of its tools an upstream asks its model again, and counts all (contract M.2). No bound is named. */
 export const mostTurns = 100;
 
 const own = ['function', 'custom'];

@@ -20,10 +20,7 @@ export const hasPlainNames = (tape: Tape, object: number): boolean => {
   return true;
 };
 
-/**
- * Refuses names that differ only in case: some servers read them, and would use another model or a longer answer than
- * Weir has read (contract L.1).
- */
+/** Servers that ignore case would use another model or a longer answer than Weir has read (contract L.1). */
 export const spellingRefusal = (names: readonly string[]): ((body: object) => Refusal | null) => {
   const known = new Set(names);
   return (body) => {

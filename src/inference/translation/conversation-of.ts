@@ -28,10 +28,7 @@ export interface Conversation {
   readonly systemOrigins: readonly Path[];
 }
 
-/**
- * Leading system items become the system prompt; later ones stay. Empty items are dropped, except the user's, which
- * are refused. @param lead blocks before all items
- */
+/** Empty items are dropped, except the user's, which are refused. @param lead blocks before all items */
 export const conversationOf = (sent: readonly Item[], lead: readonly Made[] = []): Conversation => {
   const items = sent.filter(({ role, made }) => made.length > 0 || role === 'user');
   const first = items.findIndex(({ role }) => role !== 'system');

@@ -2,10 +2,7 @@ import { Refused } from '../../http/refused.ts';
 import { parseJson, type ValueBudget } from '../../http/request/json.ts';
 import type { Block, Path, TranslationFault } from './translated.ts';
 
-/**
- * The arguments of a call: a JSON object as text, by the rules of bodies, one level down, where numbers keep their
- * digits (contract A.3). @param budget of the whole request
- */
+/** Arguments are JSON text by the rules of bodies; numbers keep their digits (contract A.3). */
 export const inputOf = (text: string, path: Path, budget: ValueBudget): Block | TranslationFault => {
   if (text === '') return {};
   const wrapped = parseJson(Buffer.from(`{"input":${text}}`), budget);

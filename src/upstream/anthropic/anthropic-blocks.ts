@@ -6,10 +6,7 @@ import { toolUse } from '../transport/tool-use.ts';
 export const isToolUse = (block: unknown): boolean =>
   typeof block === 'object' && block !== null && (block as Fields).type === 'tool_use';
 
-/**
- * Null for a block type outside contract G.3, such as the tools that an upstream runs itself. A field missing at the
- * start of a stream is empty. @throws UpstreamError for wrong fields
- */
+/** Null for block types outside contract G.3, such as an upstream's own tools. @throws UpstreamError */
 export const readBlock = (value: unknown): AnswerBlock | null => {
   const block = fieldsOf(value, 'a content block');
   switch (block.type) {
@@ -31,10 +28,7 @@ export const readBlock = (value: unknown): AnswerBlock | null => {
   }
 };
 
-/**
- * Each count is clamped to a whole number from 0 to `most`: a faulty upstream must not empty a balance. `known` is the
- * fallback.
- */
+/** Counts are clamped to `most`: a faulty upstream must not empty a balance. `known` is the fallback. */
 export const readUsage = (value: unknown, most: number, known: Usage = noUsage): Usage => {
   if (typeof value !== 'object' || value === null) return known;
   const usage = value as Fields;

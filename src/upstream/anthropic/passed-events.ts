@@ -26,10 +26,7 @@ const writtenAtStart = (block: unknown): number => {
   return textBytesOf(block) + (given === '{}' ? 0 : Buffer.byteLength(given));
 };
 
-/**
- * Passes the events of a message through, reading usage, end and failure; only the first event is rewritten. Events in
- * the API's usual form are not parsed.
- */
+/** Reads usage, end and failure while events pass; events in the API's usual form are not parsed. */
 export class PassedEventReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;
   #start: Buffer | null = null;

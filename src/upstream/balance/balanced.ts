@@ -44,10 +44,7 @@ export const newMember = (id: string, part: Part, { clock }: { readonly clock: C
   return member;
 };
 
-/**
- * Combines upstreams by priority, then weight, with failover before the answer begins (contract L.2). Requests name
- * the model as the first member does.
- */
+/** By priority, then weight (contract L.2). Requests name the model as the first member does. */
 export const balanced = (members: readonly Member[], clock: Clock): Balanced => {
   const group: Group = { members, rotation: new Rotation(), retries: new RetryBudget(savedRetries) };
   return { upstream: upstreamOf(group), health: () => members.map((member) => healthOf(member, clock)) };

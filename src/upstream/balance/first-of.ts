@@ -30,10 +30,7 @@ export interface Asked<T> {
   readonly value: T;
 }
 
-/**
- * Asks one upstream after another until one answers (contract L.2). What `ask` resolves with must not have reached the
- * client. @throws the signal's reason, or the last UpstreamError
- */
+/** What `ask` resolves with must not have reached the client (contract L.2). @throws the last UpstreamError */
 export const firstOf = async <T>(
   group: Group,
   signal: Cancellation,

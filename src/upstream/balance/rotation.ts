@@ -1,7 +1,4 @@
-/**
- * Smooth weighted round robin: among the same candidates each has its share, spread evenly; a candidate that returns
- * resumes where it left off.
- */
+/** Smooth weighted round robin; a candidate that returns resumes where it left off. */
 export class Rotation<T extends { readonly weight: number }> {
   readonly #credit = new Map<T, number>();
 

@@ -6,10 +6,7 @@ export interface HttpRequest {
 
 const safe = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/**
- * @param host with the port unless it is the default. @throws Error for a value that is not one line of Latin-1; the
- * message omits the value
- */
+/** @throws Error, without the value, for one that is not a line of Latin-1 */
 export const post = (
   host: string,
   path: string,

@@ -3,10 +3,7 @@ import { unsound } from './fault.ts';
 
 const value = '[\\t\\x20-\\x7e\\x80-\\xff]*';
 const fields = `(?:\\r\\n[!#$%&'*+.^_\`|~0-9A-Za-z-]+:${value})*`;
-/**
- * No bare line end, folded line, control character or space before a colon: other readers could parse them
- * differently.
- */
+/** Refuses what other readers could parse differently: bare line ends, folded lines, spaces before colons. */
 const headForm = new RegExp(`^HTTP/1\\.[01] [1-9]\\d\\d(?: ${value})?${fields}$`);
 const trailerForm = new RegExp(`^${fields}$`);
 

@@ -1,7 +1,4 @@
-/**
- * The index where a text stops being the beginning of JSON; its length if it ends too soon. Found by halving, since
- * Node 20 gives no place for a short text.
- */
+/** The index of the fault, found by halving, since Node 20 gives no place for a short text. */
 export const faultyAt = (text: string): number => {
   let [good, bad] = [0, text.length + 1];
   while (bad - good > 1) {

@@ -17,10 +17,7 @@ import { type Environment, type Fault, field, upstreamFaults } from './upstream-
 
 type Declared = z.output<typeof modelSchema>;
 
-/**
- * The fields of the Model resource that depend neither on the caller nor on the operator, and what checks of requests
- * need.
- */
+/** The Model resource without what depends on caller or operator, and what checks of requests need. */
 export interface Model
   extends Readonly<
     Omit<
@@ -59,10 +56,7 @@ export interface DeclaredModel {
   readonly upstreams: readonly DeclaredPart[];
 }
 
-/**
- * null: the built-in models. @throws Error whose message has a line with the path of every fault, and no value of the
- * environment
- */
+/** Null: the built-in models. @throws Error with each fault's path, without values of the environment */
 export const loadModels = (text: string | null, env: Environment): readonly DeclaredModel[] => {
   const raw = text === null ? defaultModels : parseJson(text);
   const parsed = modelsFileSchema.safeParse(raw);

@@ -11,10 +11,7 @@ export interface Beside {
   readonly fileSearches?: number;
 }
 
-/**
- * Cached tokens are part of the prompt, reasoning is part of the completion. No count exceeds `most`, cached tokens
- * never the prompt. Null for no usage.
- */
+/** Cached tokens are part of the prompt, reasoning of the completion. No count exceeds `most`. */
 export const readUsage = (value: unknown, most: number, beside: Beside): Usage | null => {
   const { prompt_tokens, prompt_tokens_details, completion_tokens, completion_tokens_details, total_tokens } =
     within(value);
@@ -94,10 +91,7 @@ export interface Stop {
   readonly stop_sequence: string | null;
 }
 
-/**
- * @param called whether it calls tools: after a named choice some servers report `stop`. @param sequence the matched
- * one, if reported
- */
+/** @param called after a named tool choice some servers report `stop` */
 export const readStop = (reason: unknown, called: boolean, sequence: unknown): Stop => {
   if (reason === 'length') return { stop_reason: 'max_tokens', stop_sequence: null };
   if (called) return { stop_reason: 'tool_use', stop_sequence: null };

@@ -7,10 +7,7 @@ type Path = Inexpressible['path'];
 const parameter = (path: Path, message: string): Inexpressible => ({ path, message, code: 'unsupported_parameter' });
 const block = (path: Path, message: string): Inexpressible => ({ path, message, code: 'unsupported_content_block' });
 
-/**
- * The first part that chat completions cannot express (contract L.3): refused by name, because a model that never sees
- * it would answer another question.
- */
+/** Refused by name (contract L.3): a model that never sees it would answer another question. */
 export const inexpressible = (request: GenerateRequest): Inexpressible | null =>
   inParameters(request) ?? inSystem(request.system) ?? inMessages(request.messages) ?? inTools(request.tools);
 

@@ -49,10 +49,7 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
   };
 };
 
-/**
- * Without a key no credential is sent. OpenAI's name of the request id is used: some servers refuse an `x-request-id`
- * that is no UUID.
- */
+/** OpenAI's name of the request id: some servers refuse an `x-request-id` that is no UUID. */
 const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requestId: string) => {
   const key = apiKey.reveal();
   const headers = { ...asked, 'x-client-request-id': requestId };

@@ -27,10 +27,7 @@ const failed = '"failed"';
 const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
 const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
-/**
- * Passes events through, reading usage, end and failure; only events with the whole response are rewritten (contract
- * L.1).
- */
+/** Reads usage, end and failure while events pass; only those with the response change (contract L.1). */
 export class PassedResponseReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;
   readonly #hide: Hide;

@@ -57,9 +57,7 @@ const numberWithin = (schema: Schema, isWhole: boolean, random: Random): number 
   return tried.find((n) => n > above && n <= most && n < below && (!isWhole || Number.isInteger(n)));
 };
 
-/**
- * The same numbers of `random` give the same value. @throws SchemaRefusal for an unsatisfiable or unsupported schema
- */
+/** Deterministic by `random`. @throws SchemaRefusal for an unsatisfiable or unsupported schema */
 export const sampleSchema = (root: unknown, random: Random): unknown => {
   let left = budget;
   const spend = (place: Place, size = 0): void => {

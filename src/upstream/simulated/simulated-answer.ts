@@ -25,10 +25,7 @@ const mostCalls = 4;
 /** In UTF-16 units. */
 const searched = 8192;
 
-/**
- * Deterministic. Randomness depends on the conversation alone, so that `max_tokens` and stop sequences cut the same
- * text. @throws UpstreamError for an unsupported schema (contract G.1)
- */
+/** Random by the conversation alone: limits and stops cut the same text (contract G.1). @throws UpstreamError */
 export const simulate = (request: GenerateRequest, shape: Shape): Answer => {
   const seed = seedOf(request.model, ...canonical(request));
   const random = seededRandom(seed.a ^ Math.imul(seed.b, 0x9e3779b1));
@@ -80,10 +77,7 @@ const think = (draft: Draft, request: GenerateRequest, shape: Shape, turn: Turn,
   draft.left -= tokens;
 };
 
-/**
- * `any` and `tool` demand a call; under `auto` the user names the tool. After a result the answer is text, so that
- * every conversation ends.
- */
+/** `auto`: the user names the tool. After a result the answer is text, so that conversations end. */
 const toolsToCall = (request: GenerateRequest, turn: Turn, random: Random): readonly Tool[] => {
   const { tools = [], tool_choice: choice = { type: 'auto' } } = request;
   if (tools.length === 0 || choice.type === 'none' || turn.afterTools || turn.prefilled) return [];

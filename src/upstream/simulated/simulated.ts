@@ -62,10 +62,7 @@ const answerOrFailure = (request: GenerateRequest, declared: DeclaredSimulated):
 
 const done: IteratorResult<Chunk> = { done: true, value: undefined };
 
-/**
- * Chunks at their times from the first step, so that a slow reader or coarse timer does not add up. Hand-written: an
- * async generator costs three promises per chunk instead of one.
- */
+/** Timed from the first step, so delays do not add up. An async generator costs three promises per chunk. */
 class Paced implements AsyncIterator<Chunk> {
   readonly #declared: DeclaredSimulated;
   #request: GenerateRequest | WrittenRequest | null;

@@ -104,9 +104,7 @@ export class Endpoint {
 
   readonly hide: Hide = (text) => this.#apiKey.hideIn(text).replaceAll(this.#hostname, '[host]');
 
-  /**
-   * Resolves to a 200 of the accepted media type with an unread body. @throws the signal's reason or an UpstreamError
-   */
+  /** Resolves to an unread 200 of that media type. @throws the signal's reason or an UpstreamError */
   async post(request: Outgoing, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
     const { signal } = options;
     signal.throwIfAborted();

@@ -51,10 +51,7 @@ export class Exchange implements Asker, Due {
     return this.#head;
   }
 
-  /**
-   * Null after the last piece. @throws the signal's reason, an UpstreamError for time or size, or the connection's
-   * error
-   */
+  /** Null at the end. @throws the signal's reason, an UpstreamError, or the connection's error */
   async read(): Promise<Buffer | null> {
     for (;;) {
       const piece = this.#queue.shift();

@@ -1,9 +1,6 @@
 import { HttpFault } from '../http1/fault.ts';
 
-/**
- * The reason of a failure for the log. Upstreams may quote prompts and keys, so only types and codes of this list are
- * repeated.
- */
+/** Upstreams may quote prompts and keys, so only types and codes of this list are logged. */
 const known: ReadonlySet<string> = new Set([
   ...['invalid_request_error', 'authentication_error', 'billing_error', 'permission_error', 'not_found_error'],
   ...['request_too_large', 'rate_limit_error', 'timeout_error', 'api_error', 'overloaded_error'],

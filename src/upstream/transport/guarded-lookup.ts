@@ -9,10 +9,7 @@ export type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, addresses: { address: string; family: number }[]) => void,
 ) => void;
 
-/**
- * Refuses a name if one of its addresses is not allowed. Runs at each connection on the addresses that are dialled, so
- * that DNS rebinding fails.
- */
+/** Checks the very addresses that are dialled, at each connection, so that DNS rebinding fails. */
 export const guardedLookup =
   (isAllowed: (address: string) => boolean, resolve: Resolve = systemLookup): LookupFunction =>
   (hostname, options, callback) => {

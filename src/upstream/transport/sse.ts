@@ -15,10 +15,7 @@ const space = 0x20;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const smallestHold = 4096;
 
-/**
- * An event stream as the HTML standard defines it, from pieces cut anywhere. Lines are cut before decoding: a line end
- * is one byte in UTF-8.
- */
+/** Server-sent events by the HTML standard. Lines are cut before decoding: a line end is one byte in UTF-8. */
 export class SseParser {
   readonly #maxEventBytes: number;
   /** An incomplete line; only the first `#held` bytes count. */

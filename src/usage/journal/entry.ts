@@ -51,8 +51,7 @@ export const abandoned = ({ asked_at, input_tokens, images, micro_dollars, ...wh
   first_token_ms: null,
 });
 
-// Values without names, which would be half of it, put together by hand (ids need no escapes): half the time of
-// JSON.stringify, for two lines a request.
+// Without names, and put together by hand (ids need no escapes): half the size, half JSON.stringify's time.
 const begunJson = (e: Begun): string =>
   `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}","${e.price}",${e.asked_at},${e.input_tokens},${e.images},${e.micro_dollars}]`;
 const settledJson = (e: Settlement): string =>

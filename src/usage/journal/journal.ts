@@ -103,14 +103,10 @@ export class Journal {
     return this.#requests.isNeeded(number);
   }
 
-  /**
-   * Copies the beginnings of requests in flight from files up to this one into the present file, so that those files
-   * are not needed. If the disk fails, they stay needed.
-   */
+  /** Copies their requests in flight into the present file; if the disk fails, the files stay needed. */
   carry(upTo: number): Promise<void> {
     return this.#inTurn(async () => {
-      // One by one: after a partial write of several, whole lines could remain behind the settlements of their
-      // requests.
+      // One by one: after a partial write whole lines could remain behind their settlements.
       for (const begun of this.#requests.begunUpTo(upTo)) {
         if (this.isShut || !this.#append([{ kind: 'begun', begun }])) break;
       }
@@ -123,10 +119,7 @@ export class Journal {
     return this.#inTurn(() => this.#syncNow());
   }
 
-  /**
-   * Closes the present file if it has `atLeast` bytes, and begins another. Returns the files closed since the last
-   * call, oldest first.
-   */
+  /** If the file has `atLeast` bytes. Returns the files closed since the last call, oldest first. */
   rotate(atLeast = 1): Promise<readonly Closed[]> {
     return this.#inTurn(async () => {
       await this.#syncNow();

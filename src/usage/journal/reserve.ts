@@ -10,10 +10,7 @@ const leastSize = 4 * mebibyte;
 const sizeFor = (requests: number): number =>
   Math.max(leastSize, Math.ceil((requests * longestLine) / mebibyte) * mebibyte);
 
-/**
- * Preallocated zeros: on a full disk the settlements of requests in flight overwrite them. Room for 4,096, growing
- * with the requests in flight.
- */
+/** Preallocated zeros, overwritten by the settlements of requests in flight on a full disk. */
 export class Reserve {
   readonly #files: JournalFiles;
   #file: FileHandle | null = null;

@@ -6,10 +6,7 @@ const syncToDisk = promisify(fdatasync);
 /** Fixed width, so that it can be overwritten in place. */
 const digits = 16;
 
-/**
- * The number of begun requests that are not in the event store. Beside the journal's folder, so that a loss of the
- * journal is noticed.
- */
+/** Of begun requests that are not in the event store. Outside the journal, to notice its loss. */
 export class Tally {
   readonly #path: string;
   #fd: number | null = null;

@@ -79,7 +79,8 @@ export const readCertificate = async (files: CertificateFiles): Promise<Certific
 };
 
 /** Undefined if valid today. */
-const untimely = ({ validFrom, validTo }: Certificate, now = Date.now()): string | undefined => {
+const untimely = ({ validFrom, validTo }: Certificate): string | undefined => {
+  const now = Date.now();
   if (validTo.getTime() <= now) return `expired at ${validTo.toISOString()}`;
   if (validFrom.getTime() > now) return `is not valid before ${validFrom.toISOString()}`;
   return undefined;

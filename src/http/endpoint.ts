@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Code, Refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 import { Refused, refused } from './refused.ts';
 import { parseForm } from './request/form.ts';
 import { parseJson } from './request/json.ts';
@@ -107,10 +107,9 @@ const badMedia = (target: Endpoint, type: string | undefined, encoding?: string)
 const inThousands = new Intl.NumberFormat('en-US');
 
 /** @param most bytes that would have been accepted */
-export const refusedBody = (code: Code, most: number): Refusal => {
-  if (code !== 'request_too_large') return refused(code).refusal;
+export const refusedBody = (most: number): Refusal => {
   const message = `The request body is too large: this route takes at most ${inThousands.format(most)} bytes.`;
-  return refused(code, { message }).refusal;
+  return refusal('request_too_large', { message });
 };
 
 /** 411, 415 or 413, in this order. */
@@ -127,7 +126,7 @@ export const judgeBodyHeaders = (
   if (isEncoded && takesBody) return badMedia(target, type, encoding);
   const isMedia = target.takesForm ? isFormMedia : isJsonMedia;
   if (target.body && !isMedia(type)) return badMedia(target, type);
-  if (framing.length > target.bodyLimit && takesBody) return refusedBody('request_too_large', target.bodyLimit);
+  if (framing.length > target.bodyLimit && takesBody) return refusedBody(target.bodyLimit);
   return undefined;
 };
 

@@ -177,7 +177,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
 
   /** Returns 413, or 503 if requests in flight hold too much. */
   private holdBody(bytes: number, most: number): Refusal | undefined {
-    if (this.held + bytes > most) return refusedBody('request_too_large', most);
+    if (this.held + bytes > most) return refusedBody(most);
     const refused = this.traffic.bodies.take(this.account, bytes);
     if (refused === undefined) this.held += bytes;
     return refused;

@@ -10,7 +10,8 @@ import {
   textBytes,
 } from './estimate.ts';
 import { known } from './known-members.ts';
-import { type Fields, fieldsOf, isObject, itemsOf } from './loose-fields.ts';
+import { fieldsOf, isObject, itemsOf } from './loose-fields.ts';
+import type { Fields } from './transport/fields.ts';
 
 /** The estimated input tokens of a passing chat completion (contract F.4). Unknown members count as their JSON. */
 

@@ -1,7 +1,5 @@
 import { ExactNumber } from '../json/exact-number.ts';
-
-/** Unchecked members of a passing body. */
-export type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from './transport/fields.ts';
 
 export const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);

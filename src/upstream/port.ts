@@ -165,6 +165,19 @@ export type Delta =
   | { readonly type: 'thinking_delta'; readonly thinking: string }
   | { readonly type: 'signature_delta'; readonly signature: string };
 
+export const emptied = (block: AnswerBlock): AnswerBlock => {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: '' };
+    case 'tool_use':
+      return { ...block, input: {} };
+    case 'thinking':
+      return { type: 'thinking', thinking: '', signature: '' };
+    case 'redacted_thinking':
+      return block;
+  }
+};
+
 export interface GenerateOptions {
   /** Ends the work at the upstream; the promise or iteration rejects with the signal's reason. */
   readonly signal: Cancellation;

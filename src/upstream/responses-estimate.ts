@@ -10,7 +10,8 @@ import {
   textBytes,
 } from './estimate.ts';
 import { known } from './known-members.ts';
-import { type Fields, fieldsOf, itemsOf } from './loose-fields.ts';
+import { fieldsOf, itemsOf } from './loose-fields.ts';
+import type { Fields } from './transport/fields.ts';
 
 /** The estimated input tokens of a passing response (contract F.4). Unknown members count as their JSON. */
 

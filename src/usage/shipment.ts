@@ -33,7 +33,7 @@ const streamOf = (entry: Sendable): string =>
 
 const keptSecondsOf = ({ kind }: Sendable): number => (kind === 'settled' ? accountSeconds : decisionSeconds);
 
-const pieces = <T>(all: readonly T[], size: number): T[][] =>
+export const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
 const batchesOf = (entries: readonly Entry[], mostInAppend: number): readonly Batch[] => {

@@ -4,6 +4,7 @@ import { totalStream, type UsageTotal, usageTotalled } from '../domain/usage/usa
 import { eventId } from '../kernel/store/event-id.ts';
 import { type EventStore, type NewEvent, StoreUnavailable, WrongRevision } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
+import { pieces } from './shipment.ts';
 
 /** Recorded totals, and use that is not in them yet. */
 export interface Untold {
@@ -24,9 +25,6 @@ const mostInEvent = 500;
 /** Below the store's 1 MiB. */
 const mostInAppend = 5_000;
 const lookEveryMs: Millis = 60_000;
-
-const pieces = <T>(all: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
 /**
  * Records each organization's total once a day, so that balances outlive the accounts, which the store removes after

@@ -68,7 +68,7 @@ const query = z.object({
   // Of the API whose SDK calls this: people are told apart by them, and nobody here is known by one.
   actor_emails: many(text(1, 320)).optional(),
   // Unspecified: what belongs to a tenant above the organizations. Nothing does.
-  tenant_only: flag(false),
+  tenant_only: flag(),
   effective_at: z
     .strictObject({ gt: moment.optional(), gte: moment.optional(), lt: moment.optional(), lte: moment.optional() })
     .optional(),

@@ -20,7 +20,7 @@ const usageQuery = z.object({
   group_by: many(z.enum([...groupings, ...ofOthers])).optional(),
   models: many(id).optional(),
   user_ids: many(id).optional(),
-  batch: flag(false).optional(),
+  batch: flag().optional(),
 });
 
 const usageResult = z

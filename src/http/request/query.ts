@@ -65,17 +65,17 @@ export const parsePairs = (text: string, part: 'query' | 'body'): RawQuery | Ref
 const flagWords: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
 
 /** `true`, `false`, `1` or `0` in any case (contract A.2). */
-export const flag = (byDefault: boolean) =>
+export const flag = () =>
   z
     .string()
     .regex(/^(?:true|false|1|0)$/i, { error: 'Must be true, false, 1 or 0.' })
-    .transform((word) => flagWords[word.toLowerCase()] ?? byDefault)
+    .transform((word) => flagWords[word.toLowerCase()] ?? false)
     .meta({ type: 'boolean' })
-    .default(byDefault)
-    .meta({ defaultOnTheWire: byDefault });
+    .default(false)
+    .meta({ defaultOnTheWire: false });
 
-export const many = <T extends z.ZodType>(item: T, most = 100) =>
-  z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).max(most));
+export const many = <T extends z.ZodType>(item: T) =>
+  z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).max(100));
 
 export const wholeNumber = (least: number, most: number) =>
   z

@@ -47,12 +47,11 @@ async function* watched<T>(
   }
 }
 
-const isEnd = ({ type }: Chunk): boolean => type === 'end';
-const hasEnded = ({ ended }: PassedEvents): boolean => ended;
-
 export const watchedChunks = (chunks: AsyncIterable<Chunk>, watching: Watching<Chunk>): AsyncIterable<Chunk> => {
   const kept = new KeptChunks(watching.watch, watching.hold);
-  return watching.watch.holds ? held(chunks, watching, kept, isEnd) : watched(chunks, watching, kept);
+  return watching.watch.holds
+    ? held(chunks, watching, kept, ({ type }) => type === 'end')
+    : watched(chunks, watching, kept);
 };
 
 export const watchedEvents = (
@@ -60,5 +59,5 @@ export const watchedEvents = (
   watching: Watching<PassedEvents>,
 ): AsyncIterable<PassedEvents> => {
   const kept = new KeptEvents(watching.watch, watching.hold);
-  return watching.watch.holds ? held(pieces, watching, kept, hasEnded) : watched(pieces, watching, kept);
+  return watching.watch.holds ? held(pieces, watching, kept, ({ ended }) => ended) : watched(pieces, watching, kept);
 };

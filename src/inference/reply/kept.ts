@@ -46,7 +46,6 @@ export abstract class Kept<T> {
 const noBytes: Buffer = Buffer.alloc(0);
 /** A single larger piece has its own block. */
 const blockBytes = 64 * 1024;
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Judged at the end however it comes: a client that leaves early evades nothing. */
 export class KeptEvents extends Kept<PassedEvents> {
@@ -81,7 +80,7 @@ export class KeptEvents extends Kept<PassedEvents> {
     if (this.#start !== null) add(this.#start.toString());
     for (const [index, block] of this.#blocks.entries()) {
       // Yields to the event loop while a long answer is read.
-      if (index > 0) await nextTurn();
+      if (index > 0) await new Promise((resolve) => setImmediate(resolve));
       add(block.toString());
     }
     return text();

@@ -1,5 +1,4 @@
-import { isRefusal, type Refusal, refusal } from '../../errors.ts';
-import { failure } from '../../http/error-envelopes.ts';
+import { type Refusal, refusal } from '../../errors.ts';
 import type { Head, Reply } from '../../http/route.ts';
 import { writtenBytesIn } from '../../upstream/openai/written.ts';
 import type { PassedAnswer, PassedEvents, PassedRequest, Passing } from '../../upstream/port.ts';
@@ -7,7 +6,15 @@ import { believed, outputOf, sentTokens, tokensTaken } from '../spending.ts';
 import { judgeWhole, passedText } from './answer-watch.ts';
 import { watchedEvents } from './held.ts';
 import { firstPassed, spend, streamPassed } from './passed-stream.ts';
-import { failedReply, type Generation, noHeaders, optionsOf, streamHeaders, type Timing } from './reply.ts';
+import {
+  failedReply,
+  type Generation,
+  judgedReply,
+  noHeaders,
+  optionsOf,
+  streamHeaders,
+  type Timing,
+} from './reply.ts';
 import { inTime } from './slow-start.ts';
 
 const ascii = /^[\t\x20-\x7e]*$/;
@@ -27,7 +34,7 @@ export const passedHeaders = (head: Head, names: readonly string[]): Readonly<Re
 };
 
 const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation): Promise<Reply> => {
-  const { estimatedTokens, most, allowance, meter, watch, requestId, form } = generation;
+  const { estimatedTokens, most, allowance, watch, requestId } = generation;
   try {
     const { body, usage: told, outputBytes } = await asked;
     // Without counted bytes, a count above the request is checked against the text.
@@ -36,14 +43,7 @@ const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation)
     const sent = sentTokens(outputBytes, most);
     allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged = watch === null ? noHeaders : await judgeWhole(watch, () => passedText(watch, body), requestId);
-    allowance.settle();
-    if (!isRefusal(judged)) {
-      meter.complete(usage, sent);
-      return { status: 200, headers: judged, body };
-    }
-    const blocked = failure(judged, form.family, requestId);
-    meter.complete(usage, sent, blocked.status);
-    return blocked;
+    return judgedReply(judged, () => body, usage, sent, generation);
   } catch (error) {
     return failedReply(error, generation);
   }

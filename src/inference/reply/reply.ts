@@ -1,6 +1,6 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
-import { isRefusal } from '../../errors.ts';
+import { isRefusal, type Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Allowance, Headers, Hold, Meter, Reply } from '../../http/route.ts';
 import { estimateTokensOf, writtenBytesOf } from '../../upstream/estimate.ts';
@@ -56,8 +56,26 @@ export const noHeaders: Headers = Object.freeze({});
 /** The client has left; not sent. */
 const abandoned: Reply = { status: 499, body: '{}' };
 
+/** Settles a whole answer, and sends it or the refusal of the policy that withholds it. */
+export const judgedReply = (
+  judged: Headers | Refusal,
+  body: () => object | string | Uint8Array,
+  usage: Usage,
+  sent: number,
+  { allowance, meter, form, requestId }: Generation,
+): Reply => {
+  allowance.settle();
+  if (!isRefusal(judged)) {
+    meter.complete(usage, sent);
+    return { status: 200, headers: judged, body: body() };
+  }
+  const blocked = failure(judged, form.family, requestId);
+  meter.complete(usage, sent, blocked.status);
+  return blocked;
+};
+
 const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
-  const { form, estimatedTokens, most, allowance, meter, watch, requestId } = generation;
+  const { form, estimatedTokens, most, allowance, watch, requestId } = generation;
   try {
     const answer = await asked;
     const isPlain = answer.usage.output_tokens > 0 && answer.usage.output_tokens <= most.output;
@@ -67,14 +85,7 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
     allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged =
       watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer.content, answer, watch), requestId);
-    allowance.settle();
-    if (!isRefusal(judged)) {
-      meter.complete(usage, sent);
-      return { status: 200, headers: judged, body: form.whole(answer) };
-    }
-    const blocked = failure(judged, form.family, requestId);
-    meter.complete(usage, sent, blocked.status);
-    return blocked;
+    return judgedReply(judged, () => form.whole(answer), usage, sent, generation);
   } catch (error) {
     return failedReply(error, generation);
   }

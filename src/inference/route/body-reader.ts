@@ -134,7 +134,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const name = quickModel(tape);
     const hosted = passingModel(name, principal);
     if (principal.allowedModels !== null && mayNameOthers(tape, bytes)) return null;
-    const quick = hosted && hasPlainNames(tape, 0) && rules.quick(tape, bytes, name!, hosted);
+    const quick = hosted && hasPlainNames(tape) && rules.quick(tape, bytes, name!, hosted);
     if (!quick) return null;
     const {
       fields,

@@ -14,9 +14,9 @@ const spelt = (letter: string): readonly string[] => {
 };
 
 /** ASCII only. */
-export const hasPlainNames = (tape: Tape, object: number): boolean => {
-  const end = tape.next(object);
-  for (let at = object + 1; at < end; at = tape.next(at + 1)) if (!tape.isPlainName(at)) return false;
+export const hasPlainNames = (tape: Tape): boolean => {
+  const end = tape.next(0);
+  for (let at = 1; at < end; at = tape.next(at + 1)) if (!tape.isPlainName(at)) return false;
   return true;
 };
 

@@ -1,5 +1,5 @@
 import { jsonText, parseExactly } from '../../json/exact-number.ts';
-import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
+import { type AnswerBlock, type Chunk, type Delta, emptied, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
 import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
@@ -131,12 +131,6 @@ export class EventReader implements ChunkReader {
 const indexOf = (event: Fields): number => {
   if (typeof event.index === 'number') return event.index;
   throw malformed('an event for a block has no index');
-};
-
-const emptied = (block: AnswerBlock): AnswerBlock => {
-  if (block.type === 'text') return { type: 'text', text: '' };
-  if (block.type === 'thinking') return { type: 'thinking', thinking: '', signature: '' };
-  return block.type === 'tool_use' ? { ...block, input: {} } : block;
 };
 
 /** Null for a kind of delta that is not known here, such as citations. */

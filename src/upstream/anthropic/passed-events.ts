@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { noUsage, type Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
+import { dataOf, FrameReader, frameAt } from '../transport/event-frames.ts';
 import { fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import { maxHeldBytes } from '../transport/limits.ts';
 import type { OwnDocument, OwnNames } from '../transport/own-names.ts';
@@ -27,19 +27,18 @@ const writtenAtStart = (block: unknown): number => {
 };
 
 /** Reads usage, end and failure while events pass; events in the API's usual form are not parsed. */
-export class PassedEventReader implements PassedReader, FrameReader {
+export class PassedEventReader extends FrameReader implements PassedReader {
   readonly #own: OwnNames;
   #start: Buffer | null = null;
   #started = false;
   #isCounted = false;
-  #passed = new Passage();
   /** As the counts of the whole say. */
   #whole: Usage = noUsage;
   usage: Usage = noUsage;
   outputBytes = 0;
-  ended = false;
 
   constructor(own: OwnNames) {
+    super();
     this.#own = own;
   }
 
@@ -54,21 +53,15 @@ export class PassedEventReader implements PassedReader, FrameReader {
     throw malformed('the stream ends before the message does');
   }
 
-  readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    this.#passed = new Passage();
-    const failure = readFrames(this, events);
-    return { events: this.#passed.whole, failure };
-  }
-
-  readAt(events: Buffer, at: number): number {
+  protected readAt(events: Buffer, at: number): number {
     const quick = this.#started ? this.#quick(events, at) : -1;
     if (quick !== -1) {
-      this.#passed.pass(events, at, quick);
+      this.passed.pass(events, at, quick);
       return quick;
     }
     const frame = frameAt(events, at);
     const end = at + frame.length;
-    if (this.#read(frame)) this.#passed.pass(events, at, end);
+    if (this.#read(frame)) this.passed.pass(events, at, end);
     return end;
   }
 
@@ -106,7 +99,7 @@ export class PassedEventReader implements PassedReader, FrameReader {
 
   /** A ping before any output waits with the start: it is no output. */
   #holds(ping: Buffer): boolean {
-    if (this.#start === null || !this.#passed.isEmpty) return false;
+    if (this.#start === null || !this.passed.isEmpty) return false;
     if (this.#start.length > maxHeldBytes) return false;
     this.#start = Buffer.concat([this.#start, ping]);
     return true;

@@ -3,7 +3,7 @@ import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
+import { dataOf, FrameReader, frameAt, Passage } from '../transport/event-frames.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
 import { maxHeldBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
@@ -35,7 +35,7 @@ interface Read {
 }
 
 /** Passes chunks through, reading usage, end and failure; only `id` and `model` are rewritten (contract L.1). */
-export class PassedChunkReader implements PassedReader, FrameReader {
+export class PassedChunkReader extends FrameReader implements PassedReader {
   readonly #own: OwnNames;
   readonly #hidesUsage: boolean;
   /** Chunks before the first that says something. */
@@ -47,11 +47,10 @@ export class PassedChunkReader implements PassedReader, FrameReader {
   readonly #alike = new AlikeEvents();
   #usage: Usage | null = null;
   #finished = false;
-  #passed = new Passage();
   outputBytes = 0;
-  ended = false;
 
   constructor(own: OwnNames, hidesUsage: boolean) {
+    super();
     this.#own = own;
     this.#hidesUsage = hidesUsage;
   }
@@ -72,22 +71,16 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     this.ended = true;
   }
 
-  readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    this.#passed = new Passage();
-    const failure = readFrames(this, events);
-    return { events: this.#passed.whole, failure };
-  }
-
-  readAt(events: Buffer, at: number): number {
+  protected readAt(events: Buffer, at: number): number {
     const text = this.outputBytes > 0 ? this.#alike.textAt(events, at) : null;
     if (text === null) {
       const frame = frameAt(events, at);
-      this.#read(frame, this.#passed);
+      this.#read(frame, this.passed);
       return at + frame.length;
     }
     this.outputBytes += text.bytes;
-    this.#passed.put(this.#ownPrefix);
-    passWithout(text.cut, this.#passed, events, at + this.#prefix.length, text.end);
+    this.passed.put(this.#ownPrefix);
+    passWithout(text.cut, this.passed, events, at + this.#prefix.length, text.end);
     return text.end;
   }
 

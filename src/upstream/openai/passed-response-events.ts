@@ -3,7 +3,7 @@ import { edited, outerMembers } from '../../json/outer-members.ts';
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
+import { dataOf, FrameReader, frameAt } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { maxHeldBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
@@ -28,7 +28,7 @@ const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.q
 const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /** Reads usage, end and failure while events pass; only those with the response change (contract L.1). */
-export class PassedResponseReader implements PassedReader, FrameReader {
+export class PassedResponseReader extends FrameReader implements PassedReader {
   readonly #own: OwnNames;
   readonly #hide: Hide;
   /** Events before the first that says something. */
@@ -36,11 +36,10 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   #startBytes = 0;
   #usage: Usage | null = null;
   readonly #alike = new AlikeEvents();
-  #passed = new Passage();
   outputBytes = 0;
-  ended = false;
 
   constructor(own: OwnNames, hide: Hide) {
+    super();
     this.#own = own;
     this.#hide = hide;
   }
@@ -59,23 +58,17 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     throw malformed('the stream ends before the response does');
   }
 
-  readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    this.#passed = new Passage();
-    const failure = readFrames(this, events);
-    return { events: this.#passed.whole, failure };
-  }
-
   /** @throws UpstreamError for an error, and for what is no event */
-  readAt(events: Buffer, at: number): number {
+  protected readAt(events: Buffer, at: number): number {
     const text = this.#alike.textAt(events, at);
     if (text !== null) {
       this.outputBytes += text.bytes;
-      this.#passed.pass(events, at, text.end);
+      this.passed.pass(events, at, text.end);
       return text.end;
     }
     const frame = frameAt(events, at);
     const end = at + frame.length;
-    if (this.#isPiece(frame)) this.#passed.pass(events, at, end);
+    if (this.#isPiece(frame)) this.passed.pass(events, at, end);
     else if (!this.#readWhole(frame)) this.#readParsed(frame);
     return end;
   }
@@ -140,7 +133,7 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   #pass(name: string, event: Buffer): void {
     this.#startBytes += event.length;
     if (this.#start !== null && beginnings.has(name) && this.#startBytes <= maxHeldBytes) this.#start.push(event);
-    else this.#passed.put(event);
+    else this.passed.put(event);
   }
 
   #named(document: Buffer, event: Fields): Buffer {

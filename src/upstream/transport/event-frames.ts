@@ -24,22 +24,6 @@ export const frameAt = (events: Buffer, at: number): Buffer => {
   return events.subarray(at, end);
 };
 
-/** Reads events one after another. */
-export interface FrameReader {
-  readonly ended: boolean;
-  readAt(events: Buffer, at: number): number;
-}
-
-/** Up to the last event of the stream or a failure, which it returns. */
-export const readFrames = (reader: FrameReader, events: Buffer): unknown => {
-  try {
-    for (let at = 0; at < events.length && !reader.ended; ) at = reader.readAt(events, at);
-    return null;
-  } catch (failure) {
-    return failure;
-  }
-};
-
 /** Passed parts of events; adjacent parts are one piece. */
 export class Passage {
   readonly #pieces: Buffer[] = [];
@@ -74,6 +58,27 @@ export class Passage {
   #cut(): void {
     if (this.#end > this.#start) this.#pieces.push(this.#events.subarray(this.#start, this.#end));
     this.#start = this.#end;
+  }
+}
+
+/** Reads events one after another, and passes on parts of them. */
+export abstract class FrameReader {
+  protected passed = new Passage();
+  ended = false;
+
+  /** @returns the place after the event at `at` */
+  protected abstract readAt(events: Buffer, at: number): number;
+
+  /** Up to the last event of the stream or a failure, which it returns. */
+  readAll(events: Buffer): { readonly events: Buffer; readonly failure: unknown } {
+    this.passed = new Passage();
+    let failure: unknown = null;
+    try {
+      for (let at = 0; at < events.length && !this.ended; ) at = this.readAt(events, at);
+    } catch (error) {
+      failure = error;
+    }
+    return { events: this.passed.whole, failure };
   }
 }
 

@@ -51,7 +51,7 @@ export const firstOf = async <T>(
     } catch (error) {
       tell(member, attempt, error);
       signal.throwIfAborted();
-      if (!(error instanceof UpstreamError) || error.begun || !isItsOwn(error)) throw error;
+      if (!(error instanceof UpstreamError) || !goesOn(error)) throw error;
       failure = error;
     }
   }
@@ -68,6 +68,8 @@ const candidates = ({ members }: Group, asked: ReadonlySet<Member>): readonly Me
   }
   return best;
 };
+
+const goesOn = (error: UpstreamError): boolean => !error.begun && isItsOwn(error);
 
 /** Other 4xx than those of the operator's account concern the request. */
 const isItsOwn = ({ code, status }: UpstreamError): boolean =>

@@ -55,7 +55,7 @@ export class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown
   }
 
   get hold(): Hold {
-    // `hold` must not keep the request.
+    // The returned function must not keep the request.
     const { exchange } = this;
     return (bytes) => exchange.hold(bytes);
   }

@@ -15,7 +15,7 @@ export interface ConnectedModel {
   readonly model: Model;
   readonly upstreamModel: string;
   readonly upstream: Upstream;
-  /** How each of several upstreams does; absent where there is one. */
+  /** Of several upstreams; absent if there is one. */
   readonly health?: (() => readonly UpstreamHealth[]) | undefined;
 }
 

@@ -4,7 +4,6 @@ import type { AnswerBlock, GenerateRequest, InputBlock } from './port.ts';
 
 /** Tokens that one message costs beyond its text (contract F.4). */
 export const perMessage = 8;
-/** Tokens of one image, whatever its size (contract F.4). */
 export const perImage = 1600;
 const bytesPerToken = 3;
 export const svg = 'image/svg+xml';
@@ -113,7 +112,6 @@ export const restBytes = (value: unknown, known: readonly string[]): number => {
   return bytes;
 };
 
-/** A name or an id. */
 export const labelBytes = (value: unknown): number => {
   const bytes = textBytes(value);
   return bytes > shortLabelBytes ? bytes : 0;

@@ -57,7 +57,6 @@ export interface Thinking {
 }
 
 export interface GenerateRequest {
-  /** The upstream's own name of the model. */
   readonly model: string;
   readonly max_tokens: number;
   readonly messages: readonly Message[];
@@ -198,7 +197,6 @@ export interface PassedRequest {
   readonly id: string;
   readonly model: string;
   readonly hidesUsage?: boolean | undefined;
-  /** Those that the API defines, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -213,7 +211,6 @@ export interface PassedEvents {
   /** `message_start`, in the first piece only. */
   readonly start: Buffer | null;
   readonly events: Buffer;
-  /** As reported so far. */
   readonly usage: Usage;
   readonly outputBytes: number;
   /** The message has ended, and `usage` is final. */
@@ -232,7 +229,6 @@ export interface MessagesPassing extends Passing {
   countTokens(request: PassedRequest, options: GenerateOptions): Promise<number | null>;
 }
 
-/** A part of a request that an API cannot express. */
 export interface Inexpressible {
   readonly path: readonly (string | number)[];
   readonly message: string;
@@ -272,7 +268,6 @@ export type UpstreamCode =
 
 /** Further fields of an error in the form of contract E.1. */
 export interface ToldRefusal {
-  /** Unchecked. */
   readonly code: string;
   readonly param: string | null;
   readonly details: readonly {

@@ -28,7 +28,7 @@ const endingOf = (alternative: unknown, at: number): string => {
 
 const isNull = (schema: unknown): boolean => isJson(schema) && schema.type === 'null';
 
-/** As `not` its opposite: generators make an uncompilable enumeration of a boolean constant. */
+/** As the negation of its opposite: generators make an uncompilable enumeration of a boolean constant. */
 const withoutConstant = (schema: Json): Json => {
   const { const: constant, enum: values = [constant], ...rest } = schema;
   const [first, ...others] = values as readonly unknown[];
@@ -59,7 +59,7 @@ const worded = (schema: Json, io: 'input' | 'output'): Json => {
   }
   // Answers may gain members (contract A.6), so the output is not closed.
   if (io === 'output' && others === false) delete made.additionalProperties;
-  // Generators ignore this keyword, and make an empty type of the other.
+  // An equivalent keyword that generators ignore; of the other they make an empty type.
   if (isNull(others)) {
     delete made.additionalProperties;
     made.unevaluatedProperties = others;

@@ -6,7 +6,6 @@ import type { AnswerForm } from '../reply/answer-form.ts';
 
 export interface ChatEnvelope {
   readonly id: string;
-  /** As sent. */
   readonly model: string;
   readonly created: number;
   readonly includeUsage: boolean;
@@ -84,7 +83,6 @@ const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chun
   let calls = -1;
   /** Of the open block. */
   let isCall = false;
-  /** Of the open call: whether arguments have been sent. */
   let isSaid = false;
   const say = (args: string): string => event({ tool_calls: [{ index: calls, function: { arguments: args } }] }, null);
   return (chunk) => {

@@ -51,7 +51,6 @@ const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), d
 const content = <const T extends readonly z.ZodObject[]>(...options: T) =>
   textOr(z.string().min(1), list(blocks(options)).min(1));
 
-/** A hint. */
 export const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
 
 const output_config = namedFields({ effort: effort.nullish() }).nullish();

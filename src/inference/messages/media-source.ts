@@ -42,7 +42,6 @@ export const imageSource = taggedUnion('type', 'unsupported_content_block', [
   }),
   z.looseObject({
     type: z.literal('url'),
-    // Unspecified: a length. Servers and caches take 2048.
     url: z
       .string()
       .max(2048)

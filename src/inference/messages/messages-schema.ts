@@ -56,7 +56,6 @@ const thread = z
   .optional()
   .meta({ description: 'Not supported: 400 unless it is absent or null.', examples: [null] });
 
-/** Changes nothing of an answer. */
 const hint = z.looseObject({}).nullish();
 
 const fields = {

@@ -21,7 +21,6 @@ export type ThinkingInput = z.output<typeof thinkingSchema> | null | undefined;
 export const thinkingType = (thinking: ThinkingInput): Thinking['type'] =>
   thinking == null ? 'disabled' : (thinking.type ?? 'enabled');
 
-/** Raised to the model's minimum (contract G.1). */
 export const thinkingBudget = (
   thinking: ThinkingInput,
   model: { readonly min_thinking_tokens: number },

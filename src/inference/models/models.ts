@@ -7,7 +7,6 @@ import { isServedTo } from './model-requirements.ts';
 import { describeModel, modelList, modelResource } from './model-resource.ts';
 
 export interface ModelsOptions {
-  /** In order; replaced by another array on a change. */
   readonly models: () => readonly Model[];
   readonly ownedBy: string;
   readonly hasCredit: (organizationId: string) => boolean;

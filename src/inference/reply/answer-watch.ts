@@ -46,7 +46,6 @@ export const judgeWhole = async (
 export const passedText = ({ endpoint }: AnswerWatch, body: Buffer): ResponseText =>
   answerText(endpoint, body.toString());
 
-/** How an answer has ended. */
 export type Ending = Pick<Answer, 'stop_reason' | 'stop_sequence' | 'usage'>;
 
 export const answerOf = (

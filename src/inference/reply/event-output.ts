@@ -26,7 +26,6 @@ export class EventOutput {
   readonly #options: EventOutputOptions;
   #pending = '';
   #flush: NodeJS.Immediate | null = null;
-  /** The client is slow. */
   #full = false;
   #wroteAt: Millis;
   #callOff: () => void;

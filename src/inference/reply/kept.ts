@@ -119,7 +119,6 @@ interface Run {
   readonly index: number;
   readonly kind: Delta['type'];
   readonly text: string;
-  /** Of its pieces, in order. */
   readonly lengths: readonly number[];
 }
 

@@ -37,7 +37,6 @@ export const itemEvents = (emit: Emit, block: AnswerBlock, place: ItemPlace): It
   };
 };
 
-/** The events between the beginning of an item and its end. */
 interface ContentEvents {
   readonly begin: () => string;
   readonly delta: (delta: Delta) => string;

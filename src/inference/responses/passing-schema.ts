@@ -11,7 +11,6 @@ const item = anything.meta({ properties: { type: {}, role: {} } });
 
 export const ownBounds = ['max_output_tokens'] as const;
 
-/** A passing body (contract L.1): Weir checks what limits and counts, the upstream the rest. */
 export const passingResponsesBody = z.looseObject({
   ...refusedBounds(ownBounds),
   model: z.string().min(1),

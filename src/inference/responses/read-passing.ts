@@ -22,7 +22,6 @@ const isReference = (item: Readonly<Record<string, unknown>>): boolean => {
   return said.every((name) => labels.includes(name) || isEmpty(item[name]));
 };
 
-/** Items of earlier answers by their ids. */
 const itemRefusal = (body: PassingResponsesBody): Refusal | null => {
   const { input } = body;
   const item = typeof input === 'string' ? -1 : input.findIndex(isReference);

@@ -18,7 +18,6 @@ export type Asking<Rest, Fields> = Pick<
   'body' | 'principal'
 >;
 
-/** For models that do not pass it on (contract F.2). */
 export type Judge<Strict> = (body: Strict, hosted: ConnectedModel) => StrictTask | Refusal;
 
 export const needOf = <Fields>({ strict, passed }: Task<Fields>): TokenNeed => strict ?? passed;

@@ -28,7 +28,6 @@ export interface PassedBody<Fields, P extends Passing = Passing> extends TokenNe
   /** Whether only Weir asked for the stream's usage. */
   readonly hidesUsage: boolean;
   readonly images: number;
-  /** By the upstream itself. */
   readonly searches: number;
   readonly bytes: () => Buffer;
 }

@@ -24,7 +24,7 @@ export interface TranslatedInput extends Asked {
   readonly namesMaximum: boolean;
 }
 
-/** What is needed of it once it has been judged. */
+/** What is needed after judgement. */
 export interface TranslatedRest extends Asked {
   /** Null if the translation was not kept. */
   readonly placeOf: Translated['placeOf'] | null;

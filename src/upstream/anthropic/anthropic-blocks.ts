@@ -41,7 +41,7 @@ export const readUsage = (value: unknown, most: number, known: Usage = noUsage):
     isCount(usage.cache_creation_input_tokens, most) &&
     isCount(usage.cache_read_input_tokens, most);
   const told = detailsOf({
-    // A fast answer is priced as a priority one.
+    // `speed: "fast"` can have its own price, as a service tier can.
     service_tier: tierOf(usage.service_tier) ?? tierOf(usage.speed),
     input_cache_write_long: tokens(long, 0),
     web_search: tokens(searches, 0),

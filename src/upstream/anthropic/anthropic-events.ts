@@ -157,7 +157,7 @@ const readDelta = (delta: Fields, block: AnswerBlock): Delta | null => {
 
 const deltaOf = { text: 'text', tool_use: 'json', thinking: 'thinking', redacted_thinking: 'none' } as const;
 
-/** What the start of a block said and no delta did: the input of a call, at the least `{}`, and a signature. */
+/** What only the start had: the input of a call, at least `{}`, and a signature. */
 const restOf = (block: AnswerBlock, json: boolean): Delta | null => {
   if (block.type === 'tool_use' && !json) return { type: 'input_json_delta', partial_json: jsonText(block.input) };
   if (block.type === 'thinking' && block.signature !== '')

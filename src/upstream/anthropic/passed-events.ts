@@ -32,7 +32,7 @@ export class PassedEventReader extends FrameReader implements PassedReader {
   #start: Buffer | null = null;
   #started = false;
   #isCounted = false;
-  /** As the counts of the whole say. */
+  /** The reported totals. */
   #whole: Usage = noUsage;
   usage: Usage = noUsage;
   outputBytes = 0;

@@ -44,7 +44,6 @@ export const quickStart = (document: Buffer, own: OwnNames): OwnDocument | null 
     : scannedMessage(document, message, own, wholeUsage);
 };
 
-/** @throws UpstreamError for what is no start of a message */
 export const parsedStart = (document: Buffer, event: Fields, own: OwnNames): OwnDocument => {
   const message = fieldsOf(event.message, 'message');
   return parsedMessage(document, outerMembers(document).get('message')!.valueStart, message, own, wholeUsage);

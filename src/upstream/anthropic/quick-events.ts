@@ -45,7 +45,6 @@ const afterLastLine = (bytes: Buffer, from: number): number => {
   return bytes[feed + 1] === lineFeed ? feed + 2 : -1;
 };
 
-/** An event that adds text to a block. */
 export interface TextDelta {
   readonly end: number;
   readonly textBytes: number;

@@ -21,7 +21,7 @@ interface Part extends Pick<Member, 'name' | 'model' | 'weight' | 'priority' | '
 export interface UpstreamHealth {
   readonly name: string;
   readonly state: BreakerState;
-  /** Wall time from which it may be asked again; null where that is now. */
+  /** Wall time from which it may be asked again; null if now. */
   readonly until: Millis | null;
 }
 

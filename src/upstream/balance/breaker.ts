@@ -13,7 +13,6 @@ export interface Attempt {
   began(): void;
   answered(): void;
   failed(): void;
-  /** The upstream wants no request for so long. */
   paused(ms: Millis): void;
   abandoned(): void;
 }
@@ -23,13 +22,12 @@ export class Breaker {
   readonly #clock: Clock;
   readonly #changed: (isOpen: boolean) => void;
   #failures = 0;
-  /** 0 while it is closed. */
   #openMs: Millis = 0;
   #openUntil: Millis = 0;
   #pausedUntil: Millis = 0;
   #probe: Attempt | null = null;
 
-  /** `changed` hears when it has opened and when it has closed again. */
+  /** @param changed called on opening and closing */
   constructor(clock: Clock, changed: (isOpen: boolean) => void) {
     this.#clock = clock;
     this.#changed = changed;

@@ -9,7 +9,6 @@ export interface Member {
   readonly name: string;
   readonly model: string;
   readonly weight: number;
-  /** The lowest comes first. */
   readonly priority: number;
   readonly upstream: Upstream;
   readonly breaker: Breaker;
@@ -81,7 +80,6 @@ const itsOwn: ReadonlySet<UpstreamError['code']> = new Set([
   'provider_timeout',
 ]);
 
-/** Lets the breaker know how an attempt has failed. */
 export const tell = (member: Member, attempt: Attempt, error: unknown): void => {
   if (!(error instanceof UpstreamError)) {
     // The client has left, or the fault is ours.
@@ -97,7 +95,7 @@ export const tell = (member: Member, attempt: Attempt, error: unknown): void => 
   }
 };
 
-/** What the client is told where no upstream is left: the last failure, and when the first of them may be asked again. */
+/** The last failure, with the time until an upstream becomes available. */
 const refusalOf = ({ members }: Group, failure: UpstreamError | null): UpstreamError => {
   const first = members.reduce((one, other) => (other.breaker.freeInMs < one.breaker.freeInMs ? other : one));
   const { code, message, status, cause, length } = (failure ?? first.failure)!;

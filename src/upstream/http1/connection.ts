@@ -10,7 +10,7 @@ import { type Trust, tlsFault } from './trust.ts';
 export interface Origin {
   readonly host: string;
   readonly port: number;
-  /** Whom to trust; null for a connection without TLS. */
+  /** Null without TLS. */
   readonly trust: Trust | null;
   readonly lookup: LookupFunction;
   readonly connectMs: Millis;
@@ -25,7 +25,7 @@ export interface Asker extends ResponseReader {
   failed(error: unknown, answered: boolean): void;
 }
 
-/** Told of the ends of requests and connections. */
+/** Called at the ends of requests and connections. */
 export interface Keeper {
   readonly sweep: Sweep;
   free(connection: Connection): void;

@@ -1,4 +1,3 @@
-/** Why a connection gave no whole answer, where the system itself has no error for it. */
 export class HttpFault extends Error {
   override readonly name = 'HttpFault';
   /** `protocol`: invalid answer. `closed`: ended too early. `address`: not allowed for upstreams. */

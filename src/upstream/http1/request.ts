@@ -1,5 +1,4 @@
 export interface HttpRequest {
-  /** The request line and the header fields with their blank line, as Latin-1. */
   readonly head: string;
   readonly body: Buffer;
 }

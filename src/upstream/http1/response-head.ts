@@ -7,7 +7,6 @@ const fields = `(?:\\r\\n[!#$%&'*+.^_\`|~0-9A-Za-z-]+:${value})*`;
 const headForm = new RegExp(`^HTTP/1\\.[01] [1-9]\\d\\d(?: ${value})?${fields}$`);
 const trailerForm = new RegExp(`^${fields}$`);
 
-/** How a body ends. */
 export interface Framing {
   readonly by: 'length' | 'chunks' | 'close';
   /** 0 unless the body has a length. */

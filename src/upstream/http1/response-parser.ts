@@ -5,9 +5,7 @@ import { checkTrailers, ResponseHead } from './response-head.ts';
 /** Calls come in this order, `body` any number of times. */
 export interface ResponseReader {
   head(head: ResponseHead): void;
-  /** The piece is valid until the call returns. */
   body(piece: Buffer): void;
-  /** The answer is complete. */
   end(): void;
 }
 
@@ -42,7 +40,6 @@ type State =
 export class ResponseParser {
   readonly #reader: ResponseReader;
   #state: State = 'head';
-  /** An incomplete head or trailers. */
   #held: Buffer | null = null;
   #interim = 0;
   #left = 0;

@@ -19,7 +19,7 @@ export const trusting = (ca: PinnedCa | null): Trust => ({
 
 /** Adds what an operator needs if the upstream's certificate was refused. */
 export const tlsFault = (error: Error, socket: TLSSocket, { ca }: Trust): Error => {
-  // A code whatever the types say, set only if the certificate or its name was refused.
+  // Set, against its types, to a code if the certificate or its name was refused.
   if (!socket.authorizationError) return error;
   const trusted = ca === null ? 'no ca_file is set' : `only the authorities in ${ca.file} are trusted`;
   return new HttpFault('certificate', `the certificate of the upstream is not accepted (${error.message}); ${trusted}`);

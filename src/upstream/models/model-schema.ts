@@ -47,7 +47,6 @@ const furtherPrices = {
   web_search: price.optional(),
   file_search: price.optional(),
 };
-/** Missing prices are the usual ones. */
 const tierPrices = z.strictObject({
   prompt: price.optional(),
   completion: price.optional(),
@@ -126,7 +125,6 @@ const part = {
     .optional(),
   /** Its share of the requests, beside the others of its priority. */
   weight: z.int().min(1).max(1000).default(1),
-  /** The lowest comes first. */
   priority: z.int().min(0).max(1000).default(0),
 };
 
@@ -135,7 +133,6 @@ export const modelSchema = z.strictObject({
   name: label.optional(),
   display_name: label.optional(),
   object: z.literal('model').optional(),
-  /** Unix seconds of the release; 0 where it is not known. */
   created: z.int().min(0).max(253_402_300_799).default(0),
   root: id.optional(),
   parent: z.union([z.literal(''), id]).default(''),
@@ -148,7 +145,7 @@ export const modelSchema = z.strictObject({
       completion: priceOrFree,
       image: priceOrFree,
       request: priceOrFree,
-      /** Of input from the cache and into it; as other input where nothing is said. */
+      /** By default as other input. */
       input_cache_read: price.optional(),
       input_cache_write: price.optional(),
       ...furtherPrices,
@@ -194,7 +191,6 @@ export type DeclaredAnthropic = Readonly<z.output<typeof anthropic>>;
 
 export type DeclaredOpenai = Readonly<z.output<typeof openai>>;
 
-/** The key is empty if none is declared. */
 interface Reached {
   readonly apiKey: Secret;
   readonly ca: PinnedCa | null;

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from './canonical-json.ts';
 
-/** The vocabulary of sampling parameters (contract A.4). */
 export const samplingParameters = [
   'temperature',
   'top_p',

@@ -44,12 +44,11 @@ const isAt = (bytes: Buffer, at: number, what: Buffer): boolean => {
  * last event, so does the meaning, and the event need not be parsed.
  */
 export class AlikeEvents {
-  /** What is before, between and after the values that differ; nothing where no event has been learnt. */
+  /** The constant parts between the values that differ; empty until an event is learnt. */
   #same: readonly Buffer[] = [];
   #varying: readonly Varying[] = [];
   #cut: Buffer = Buffer.alloc(0);
 
-  /** No event is like the last any more. */
   forget(): void {
     this.#same = [];
   }
@@ -67,7 +66,7 @@ export class AlikeEvents {
     this.#varying = varying;
   }
 
-  /** The event that begins there; null for one that is not like the last. */
+  /** Null if the event there is unlike the last. */
   textAt(bytes: Buffer, from: number): Alike | null {
     const same = this.#same;
     if (same.length === 0 || !isAt(bytes, from, same[0]!)) return null;
@@ -89,7 +88,7 @@ export class AlikeEvents {
         for (; bytes[at] !== quote; at++) {
           if (at >= bytes.length || bytes[at] === lineFeed) return null;
           if (bytes[at] !== backslash) continue;
-          // It stands for one byte; \u for one to four.
+          // A simple escape is one byte; \u is one to four.
           if (bytes[at + 1] === letterU) return null;
           escapes += 1;
           at += 1;

@@ -7,21 +7,16 @@ export interface Part {
   readonly block: Exclude<AnswerBlock, { type: 'redacted_thinking' }>;
   /** Of a call: where its arguments end. */
   readonly arguments: ArgumentsEnd | null;
-  /** What has come while another block was being written. */
+  /** Text that came while another block was being written. */
   waiting: string;
-  /** Whether anything has been written of it. */
   isWritten: boolean;
   hasEnded: boolean;
 }
 
-/**
- * Puts blocks one after another: servers interleave parallel calls, contract G.5 does not. Another block ends the
- * present one, unless its arguments are incomplete: then the other waits.
- */
+/** Servers interleave parallel calls, contract G.5 does not: a block waits while another call's JSON is incomplete. */
 export class BlockLine {
   readonly #parts: Part[] = [];
   #waitingBytes = 0;
-  /** Of text, thinking and arguments. */
   bytes = 0;
   ended = 0;
 

@@ -24,7 +24,7 @@ export class ChatChunkReader implements ChunkReader {
     return this.#usage;
   }
 
-  /** @param mostTokens that a count of tokens may say */
+  /** @param mostTokens bounds reported counts */
   constructor(mostTokens: number, callId: CallId) {
     this.#mostTokens = mostTokens;
     this.#callId = callId;

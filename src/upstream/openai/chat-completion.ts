@@ -34,7 +34,7 @@ export const readCompletion = (text: string, mostTokens: number, callId: CallId)
 export const firstChoice = (choices: readonly unknown[]): Fields | null =>
   choices.map((choice) => fieldsOf(choice, 'a choice')).find(({ index }) => index == null || index === 0) ?? null;
 
-/** The text of a message or of a delta, by the fields that servers write it in; null where there is none. */
+/** Null if no field of the known servers has text. */
 export const textIn = (message: Fields): string | null => {
   const { content, refusal } = message;
   const text = Array.isArray(content) ? content.map(partText).join('') : content;

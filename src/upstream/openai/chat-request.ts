@@ -3,7 +3,7 @@ import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a server wants to have said in its own way. */
+/** How servers of the API differ. */
 export interface ChatDialect {
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
   readonly thinks: boolean;

@@ -5,7 +5,6 @@ import { type Fields, isCount, tokensOf, within } from '../transport/fields.ts';
 
 /** Billed items outside `usage`. */
 export interface Beside {
-  /** How it was served. */
   readonly tier: unknown;
   readonly webSearches?: number;
   readonly fileSearches?: number;

@@ -26,7 +26,6 @@ interface Read {
   readonly textBytes: number;
   readonly isFinish: boolean;
   readonly usage: Usage | null;
-  /** Whether it has no choice: then there is nothing but usage. */
   readonly isEmpty: boolean;
   /** The span of a null `usage` member. */
   readonly noUsage: Span | null;
@@ -38,7 +37,6 @@ interface Read {
 export class PassedChunkReader extends FrameReader implements PassedReader {
   readonly #own: OwnNames;
   readonly #hidesUsage: boolean;
-  /** Chunks before the first that says something. */
   #start: Passage | null = new Passage();
   #startBytes = 0;
   /** The bytes of the last chunk before its names; the next begins alike. */
@@ -84,7 +82,7 @@ export class PassedChunkReader extends FrameReader implements PassedReader {
     return text.end;
   }
 
-  /** @throws UpstreamError for an error, and for what is no chunk */
+  /** @throws UpstreamError for an error, or an invalid chunk */
   #read(frame: Buffer, passed: Passage): void {
     if (frame.equals(doneFrame)) {
       this.#end(passed);
@@ -169,7 +167,7 @@ export class PassedChunkReader extends FrameReader implements PassedReader {
 const inFrame = ({ start, end }: Span): Span => ({ start: start + dataHead.length, end: end + dataHead.length });
 const shifted = (edit: Edit): Edit => ({ ...inFrame(edit), text: edit.text });
 
-/** A part of these bytes without what is left out of it. */
+/** Passes this range without the cut. */
 const passWithout = (cut: Span | null, passed: Passage, bytes: Buffer, start: number, end: number): void => {
   if (cut === null || cut.start < start) {
     passed.pass(bytes, start, end);
@@ -179,7 +177,7 @@ const passWithout = (cut: Span | null, passed: Passage, bytes: Buffer, start: nu
   passed.pass(bytes, cut.end, end);
 };
 
-/** Null for what is no chunk, or an error. */
+/** Null if invalid, or an error. */
 const scannedChunk = (document: Buffer, hidesUsage: boolean): Read | null => {
   if (tape.kind(0) !== Kind.object) return null;
   const [list, said, failed] = [tape.member(0, choices), tape.member(0, usage), tape.member(0, error)];

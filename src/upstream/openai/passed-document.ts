@@ -17,7 +17,6 @@ import { chatLabels, itemLabels, writtenIn } from './written.ts';
 
 /** How the whole answers of APIs differ. */
 interface Form {
-  /** The required list with what the model wrote. */
   readonly list: string;
   readonly readUsage: (value: unknown, most: number, beside: Beside) => Usage | null;
   /** Other billed items, from the tape and from the parsed answer. */
@@ -28,11 +27,10 @@ interface Form {
 
 const [usageName, tierName] = ['usage', 'service_tier'].map((name) => Buffer.from(name)) as [Buffer, Buffer];
 
-/** Rewrites id and model (contract L.1). @throws UpstreamError for what is no answer */
+/** Rewrites id and model (contract L.1). @throws UpstreamError for an invalid answer */
 const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) => {
   const listName = Buffer.from(form.list);
 
-  /** Null where something is not as usual. */
   const scanned = (document: Buffer, own: OwnNames): OwnDocument | null => {
     if (!tape.scan(document) || tape.kind(0) !== Kind.object) return null;
     const [list, said] = [tape.member(0, listName), tape.member(0, usageName)];

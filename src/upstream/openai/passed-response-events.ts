@@ -31,7 +31,6 @@ const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incom
 export class PassedResponseReader extends FrameReader implements PassedReader {
   readonly #own: OwnNames;
   readonly #hide: Hide;
-  /** Events before the first that says something. */
   #start: Buffer[] | null = [];
   #startBytes = 0;
   #usage: Usage | null = null;
@@ -58,7 +57,7 @@ export class PassedResponseReader extends FrameReader implements PassedReader {
     throw malformed('the stream ends before the response does');
   }
 
-  /** @throws UpstreamError for an error, and for what is no event */
+  /** @throws UpstreamError for an error, or an invalid event */
   protected readAt(events: Buffer, at: number): number {
     const text = this.#alike.textAt(events, at);
     if (text !== null) {
@@ -149,7 +148,7 @@ export class PassedResponseReader extends FrameReader implements PassedReader {
   }
 }
 
-/** What of the event on the tape differs from one to the next. */
+/** The values of the event on the tape that vary. */
 const varying = (): readonly Varying[] => {
   const found: Varying[] = [];
   const end = tape.next(0);

@@ -46,7 +46,7 @@ const typesOf = (value: unknown): readonly string[] => {
   return [value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value];
 };
 
-/** A number within the bounds, a small whole one where there is any; undefined where there is none. */
+/** Prefers a small whole number; undefined if none is within the bounds. */
 const numberWithin = (schema: Schema, isWhole: boolean, random: Random): number | undefined => {
   const [least, above] = [numberOf(schema.minimum, -Infinity), numberOf(schema.exclusiveMinimum, -Infinity)];
   const [most, below] = [numberOf(schema.maximum, Infinity), numberOf(schema.exclusiveMaximum, Infinity)];

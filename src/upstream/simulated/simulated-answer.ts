@@ -20,7 +20,6 @@ import { excerpt, readTurn, type Turn } from './turn.ts';
 /** Without the times. */
 export type Shape = Pick<DeclaredSimulated, 'output_tokens' | 'output_tokens_variation' | 'thinking_tokens'>;
 
-/** Most tools that one answer calls. */
 const mostCalls = 4;
 /** In UTF-16 units. */
 const searched = 8192;

@@ -3,7 +3,6 @@ import type { InputBlock, Message } from '../port.ts';
 export interface Turn {
   /** The text of the last user message, or of the tool results in it. */
   readonly text: string;
-  /** The conversation ends with results of tools. */
   readonly afterTools: boolean;
   /** The conversation ends with an assistant message, which the answer continues. */
   readonly prefilled: boolean;

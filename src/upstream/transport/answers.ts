@@ -34,7 +34,6 @@ export const textOf = (document: Buffer): string => {
 
 /** Reads one stream. Any function may throw UpstreamError. */
 export interface ChunkReader {
-  /** Whether the last event has been read. */
   readonly ended: boolean;
   readonly counted: Usage | null;
   read(data: string): readonly Chunk[];
@@ -89,7 +88,7 @@ export interface PassedReader {
   takeStart(): Buffer | null;
   /** The body has ended. @throws UpstreamError if too early */
   finish(): void;
-  /** The bytes to pass on, and the failure that ends them. */
+  /** The bytes to pass on, and the failure that ends them, if any. */
   readAll(events: Buffer): { readonly events: Buffer; readonly failure: unknown };
 }
 

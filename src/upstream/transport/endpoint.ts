@@ -34,7 +34,7 @@ export interface EndpointDependencies {
   readonly resolve?: Resolve | undefined;
 }
 
-/** Or earlier if the upstream says so. */
+/** Or earlier, as the upstream names it. */
 const keepMs = 30_000;
 /** A retry comes after 10 to 110 ms. */
 const [leastPauseMs, pauseSpreadMs] = [10, 100];

@@ -66,7 +66,6 @@ export abstract class FrameReader {
   protected passed = new Passage();
   ended = false;
 
-  /** @returns the place after the event at `at` */
   protected abstract readAt(events: Buffer, at: number): number;
 
   /** Up to the last event of the stream or a failure, which it returns. */

@@ -3,7 +3,7 @@ import { malformed } from './upstream-errors.ts';
 /** Every value of an upstream is checked before use. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The members of a value; none of what is no object. */
+/** Empty for what is no object. */
 export const within = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
 

@@ -11,7 +11,6 @@ export interface Deadlines {
 
 const MiB = 1_048_576;
 
-/** Largest event of a stream, in bytes. */
 export const maxEventBytes = MiB;
 /** Some hundred bytes for each of a million tokens. */
 export const maxStreamBytes = 256 * MiB;

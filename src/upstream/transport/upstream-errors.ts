@@ -91,7 +91,6 @@ interface Telling {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** A response with another status than 200, and the text of its body. */
 export const statusError = (status: number, text: string, telling: Telling): UpstreamError => {
   const { hide, tellsPlaces, retryAfterSeconds } = telling;
   const body = errorBodyOf(text);

@@ -16,11 +16,11 @@ import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts
 export interface Accounts {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /** Null without credit, or if it cannot be written, with `whyFull`. */
+  /** Null without credit. */
   begin(asked: Asked): Account | null;
 }
 
-const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
+const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 const noCredit = refusal('insufficient_credits');
 /** Contract M.5. */
 const noRoom = (why: string): Refusal =>
@@ -70,8 +70,8 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   }
   enlarge(_tokens: number): void {}
   settle(): void {}
-  meter(_metered: Metered): Meter | Refusal {
-    return unmetered;
+  meter(_metered: Metered): Promise<Meter | Refusal> {
+    return Promise.resolve(unmetered);
   }
   end(): void {}
   /** Of the credential's own windows. Unspecified: a route's group may have windows that it does not. */
@@ -128,7 +128,7 @@ export class InferenceLease extends TicketLease {
   }
 
   /** None if the client has gone before the upstream was asked. */
-  override meter(metered: Metered): Meter | Refusal {
+  override async meter(metered: Metered): Promise<Meter | Refusal> {
     if (this.ticket === null) return unmetered;
     const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
     const { requestId, model, api, estimatedTokens, images, searches, maxTokens } = metered;
@@ -145,12 +145,12 @@ export class InferenceLease extends TicketLease {
       searches,
       maxTokens,
     };
-    this.kept = this.accounts.begin(asked);
-    if (this.kept !== null) return this.kept;
-    this.spent = 0;
+    const account = this.accounts.begin(asked);
+    this.kept = account;
+    if (await account?.opened()) return account!;
+    this.kept = null;
     this.end();
-    const { whyFull } = this.accounts;
-    return whyFull === undefined ? noCredit : noRoom(whyFull);
+    return account === null ? noCredit : noRoom(this.accounts.whyFull ?? 'their accounts cannot be written');
   }
 
   override enlarge(tokens: number): void {

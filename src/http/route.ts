@@ -89,6 +89,8 @@ export interface Meter {
   complete(usage: CountedTokens, sentTokens: number, status?: number): void;
   /** The upstream failed; `status` is the client's. */
   fail(status: number): void;
+  /** Resolves once the account is written as it is now: to be awaited before the last byte is sent (contract M.5). */
+  readonly written: Promise<unknown> | undefined;
 }
 
 /** Callbacks in this order; some are skipped. */
@@ -118,8 +120,11 @@ export interface Allowance {
   enlarge(tokens: number): void;
   /** Releases the reservation beyond `spent`, which is final, before a made answer is sent. */
   settle(): void;
-  /** Returns the 402 without credit, or the 503 if it cannot be kept; then the reservation is released. */
-  meter(metered: Metered): Meter | Refusal;
+  /**
+   * Resolves once the request is on its account, and may be given to its upstream; or to the 402 without credit, or the 503
+   * if it cannot be kept: then the reservation is released.
+   */
+  meter(metered: Metered): Promise<Meter | Refusal>;
 }
 
 /** An identified request, already counted by the limits. */

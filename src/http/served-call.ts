@@ -5,13 +5,13 @@ import type { RequestHead } from './request/head.ts';
 import type { Allowance, Call, Hold, Meter, Watched } from './route.ts';
 import { type TraceContext, traceContextOf } from './trace-context.ts';
 
-const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
+const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 const unlimited: Allowance = {
   reserve: () => undefined,
   spent: 0,
   enlarge: () => {},
   settle: () => {},
-  meter: () => unmetered,
+  meter: () => Promise.resolve(unmetered),
 };
 
 interface Exchanging {

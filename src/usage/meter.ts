@@ -1,9 +1,9 @@
 import type { Clock, Millis } from '../clock.ts';
 import { type Details, microDollarsOf, mostMicroDollarsOf, type Price, type Tokens } from '../domain/usage/charge.ts';
-import type { Api, Settlement, UsageSource } from '../domain/usage/usage-events.ts';
+import type { Api, UsageSource } from '../domain/usage/usage-events.ts';
 import type { Credit, Hold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';
-import type { Journal } from './journal/journal.ts';
+import type { GroupCommit } from './journal/group-commit.ts';
 
 export interface Asked {
   readonly requestId: string;
@@ -53,7 +53,7 @@ const inputOf = (usage: Tokens): number =>
 export interface MeterOptions {
   readonly asked: Asked;
   readonly price: Price;
-  readonly journal: Pick<Journal, 'begin' | 'settle'>;
+  readonly journal: Pick<GroupCommit, 'begin' | 'settle'>;
   readonly clock: Clock;
   readonly credit: Pick<Credit, 'settled'>;
   readonly hold: Hold | null;
@@ -65,7 +65,7 @@ export interface MeterOptions {
 export class Meter {
   readonly #asked: Asked;
   readonly #price: Price;
-  readonly #journal: Pick<Journal, 'settle'>;
+  readonly #journal: Pick<GroupCommit, 'settle'>;
   readonly #clock: Clock;
   readonly #hold: Hold | null;
   readonly #credit: Pick<Credit, 'settled'>;
@@ -74,9 +74,12 @@ export class Meter {
   #usage: Counted = noTokens;
   #sentTokens = 0;
   #firstTokenMs: number | null = null;
-  #settled: Settlement | null = null;
+  #written: Promise<boolean>;
+  #isOpen = false;
+  #isOver = false;
 
-  private constructor({ asked, price, journal, clock, credit, hold, cutStatus }: MeterOptions) {
+  /** Opens the account. Its request may be given to its upstream once `opened` says so. */
+  constructor({ asked, price, journal, clock, credit, hold, cutStatus }: MeterOptions) {
     this.#asked = asked;
     this.#credit = credit;
     this.#hold = hold;
@@ -85,13 +88,8 @@ export class Meter {
     this.#journal = journal;
     this.#clock = clock;
     this.#askedAt = clock.monotonic();
-  }
-
-  /** Null if the beginning cannot be written; then the hold is released. */
-  static begin(options: MeterOptions): Meter | null {
-    const { asked, price, journal, clock, hold } = options;
     const { estimatedTokens, images } = asked;
-    const hasBegun = journal.begin({
+    this.#written = journal.begin({
       request_id: asked.requestId,
       organization_id: asked.organizationId,
       project_id: asked.projectId,
@@ -104,9 +102,21 @@ export class Meter {
       images,
       micro_dollars: begunCost(price, estimatedTokens, images),
     });
-    if (hasBegun) return new Meter(options);
-    hold?.release();
-    return null;
+  }
+
+  /** Resolves to whether the beginning is written. If not, nothing is held or settled for the request any more. */
+  async opened(): Promise<boolean> {
+    this.#isOpen = await this.#written;
+    if (!this.#isOpen) {
+      this.#isOver = true;
+      this.#hold?.release();
+    }
+    return this.#isOpen;
+  }
+
+  /** Resolves once all lines of the account so far are written. */
+  get written(): Promise<unknown> {
+    return this.#written;
   }
 
   /** @param sentTokens of output so far, estimated */
@@ -131,14 +141,14 @@ export class Meter {
 
   /** @param tokens of input and output together */
   enlarge(tokens: number): void {
-    if (this.#settled !== null) return;
+    if (this.#isOver) return;
     const { estimatedTokens, images, searches } = this.#asked;
     this.#hold?.become(mostOf(this.#price, estimatedTokens, tokens - estimatedTokens, images, searches));
   }
 
-  /** Settles it if nothing has. */
+  /** Settles it if nothing has. A request that was never given to its upstream costs nothing. */
   end(): void {
-    this.#settle(this.#cutStatus(), this.#sentSoFar(), false);
+    this.#settle(this.#cutStatus(), this.#sentSoFar(), false, this.#isOpen);
   }
 
   #sentSoFar(isCounted = false): number {
@@ -146,7 +156,7 @@ export class Meter {
   }
 
   #settle(status: number, output: number, isFinal: boolean, isCharged = true): void {
-    if (this.#settled !== null) return;
+    if (this.#isOver) return;
     const { requestId, organizationId, projectId, keyId, api, estimatedTokens, images } = this.#asked;
     const usage = this.#usage;
     const isReported = inputOf(usage) > 0;
@@ -159,7 +169,8 @@ export class Meter {
       images: isCharged ? images : 0,
     };
     const taken = isCharged && usage.details ? { ...counted, details: usage.details } : counted;
-    this.#settled = {
+    this.#isOver = true;
+    const settlement = {
       request_id: requestId,
       organization_id: organizationId,
       project_id: projectId,
@@ -175,8 +186,8 @@ export class Meter {
       duration_ms: Math.round(this.#clock.monotonic() - this.#askedAt),
       first_token_ms: this.#firstTokenMs === null ? null : Math.round(this.#firstTokenMs),
     };
-    this.#journal.settle(this.#settled);
-    this.#credit.settled(this.#settled);
+    this.#written = this.#journal.settle(settlement);
+    this.#credit.settled(settlement);
     this.#hold?.release();
   }
 }

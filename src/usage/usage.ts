@@ -7,6 +7,7 @@ import type { EventStore, Recorded } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
 import { Credit, type Funds } from './credit.ts';
 import { JournalFiles } from './journal/files.ts';
+import { GroupCommit } from './journal/group-commit.ts';
 import { Journal } from './journal/journal.ts';
 import { recover } from './journal/recover.ts';
 import { type Asked, Meter, mostOf } from './meter.ts';
@@ -16,7 +17,7 @@ import { shipment } from './shipment.ts';
 export interface UsageBook {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /** Null without credit: 402 (contract M.1); with `whyFull` it cannot be written: 503 (contract M.5). */
+  /** Null without credit: 402 (contract M.1). The account is to be `opened` before the upstream is asked. */
   begin(asked: Asked): Meter | null;
   decide(decision: Decision): void;
 }
@@ -78,7 +79,8 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     unwritten: (error) => publish('usage.unwritten', { error }),
     written: () => publish('usage.written', {}),
   });
-  for (const settlement of left.abandoned) journal.settle(settlement);
+  journal.write(left.abandoned.map((settlement) => ({ kind: 'settled', settlement })));
+  const commit = new GroupCommit(journal);
   await journal.sync();
   if (left.abandoned.length > 0 || left.damaged > 0) {
     publish('usage.recovered', { abandoned: left.abandoned.length, damaged: left.damaged });
@@ -160,7 +162,13 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
       return whyFull();
     },
     decide(decision) {
-      if (whyFull() !== undefined || !journal.decide(decision)) unrecorded += 1;
+      if (whyFull() !== undefined) {
+        unrecorded += 1;
+        return;
+      }
+      void commit.decide(decision).then((isKept) => {
+        if (!isKept) unrecorded += 1;
+      });
     },
     get ageMs() {
       return clock.monotonic() - sentUpTo;
@@ -173,7 +181,8 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
         ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images, searches))
         : undefined;
       if (hold === null) return null;
-      return Meter.begin({ asked, price, journal, clock, credit, hold: hold ?? null, cutStatus: () => cutStatus });
+      const cut = () => cutStatus;
+      return new Meter({ asked, price, journal: commit, clock, credit, hold: hold ?? null, cutStatus: cut });
     },
     priced,
     balanceOf: (organizationId) => credit.balanceOf(organizationId),
@@ -186,12 +195,14 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     },
     async close() {
       clearInterval(timer);
+      commit.flush();
       tellUnrecorded();
       // An unavailable store gets it at the next start.
       await atMost(
         waitMs,
         inTurn(sendAll).catch(() => {}),
       );
+      commit.flush();
       const unwritten = await journal.close();
       if (unwritten === 0) return;
       throw new Error(

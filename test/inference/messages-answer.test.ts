@@ -230,8 +230,17 @@ describe('a failing upstream', () => {
       {},
       { signal: client.signal },
     );
+    await new Promise((resolve) => setImmediate(resolve));
     client.abort();
     expect((await waiting).status).toBe(499);
+  });
+
+  test('is not asked once the client has left', async () => {
+    const client = new AbortController();
+    const upstream = new ScriptedUpstream();
+    const waiting = send(routeTo(upstream), body(), { signal: client.signal });
+    client.abort();
+    expect([(await waiting).status, upstream.requests]).toEqual([499, []]);
   });
 
   test('has the signal of the client and the id of the request', async () => {

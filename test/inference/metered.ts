@@ -8,6 +8,7 @@ export const metered = () => {
     progress: (...said) => void told.push(['progress', ...said]),
     complete: (counted, sent, status = 200) => void told.push(['complete', counted, sent, status]),
     fail: (...said) => void told.push(['fail', ...said]),
+    written: undefined,
   };
-  return { told, allowance: { ...allowance(), meter: () => meter } };
+  return { told, allowance: { ...allowance(), meter: () => Promise.resolve(meter) } };
 };

@@ -19,7 +19,7 @@ const metered: Metered = {
   searches: 0,
   maxTokens: 50,
 };
-const unmetered = { progress: () => {}, complete: () => {}, fail: () => {} };
+const unmetered = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 const route = { path: '/v1/messages' } as Endpoint;
 const usage = (input_tokens: number, output_tokens: number): Tokens => ({
   input_tokens,
@@ -131,16 +131,20 @@ const step = fc.oneof(
 
 test('tokens and status are those of the account, whatever the upstream does', () =>
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 6 }), (steps) => {
+    fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
       const settled: Settlement[] = [];
-      const account = Meter.begin({
+      const account = new Meter({
         asked: { ...metered, organizationId: 'o', projectId: 'p', keyId: 'k' },
         price: priceOf('m', free),
-        journal: { begin: () => true, settle: (each) => void settled.push(each) },
+        journal: {
+          begin: () => Promise.resolve(true),
+          settle: (each) => Promise.resolve(settled.push(each) > 0),
+        },
         clock: fixedClock(0),
         credit: { settled() {} },
         hold: null,
-      })!;
+      });
+      await account.opened();
       const { told, watched } = observed();
       const meter = watched.asks(metered, account);
       for (const each of steps) {

@@ -26,7 +26,7 @@ const metered: Metered = {
   maxTokens: 50,
 };
 const archive = '/v1/organization/projects/{project_id}/archive';
-const unmetered = { progress: () => {}, complete: () => {}, fail: () => {} };
+const unmetered = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 1, cache_read_input_tokens: 2 };
 const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
 

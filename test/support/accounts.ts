@@ -31,8 +31,8 @@ export const memoryAccounts = (pricing: Partial<Pricing> = {}, funds = noFunds):
   const settled: Settlement[] = [];
   const credit = new Credit(funds);
   const journal = {
-    begin: (each: Begun) => begun.push(each) > 0,
-    settle: (each: Settlement) => void settled.push(each),
+    begin: (each: Begun) => Promise.resolve(begun.push(each) > 0),
+    settle: (each: Settlement) => Promise.resolve(settled.push(each) > 0),
   };
   return {
     begun,
@@ -45,7 +45,7 @@ export const memoryAccounts = (pricing: Partial<Pricing> = {}, funds = noFunds):
       const most = mostOf(price, estimatedTokens, maxTokens, images, searches);
       const hold = funds.needsCredit(model) ? credit.hold(organizationId, most) : undefined;
       if (hold === null) return null;
-      return Meter.begin({ asked, price, journal, clock: systemClock, credit, hold: hold ?? null });
+      return new Meter({ asked, price, journal, clock: systemClock, credit, hold: hold ?? null });
     },
   };
 };

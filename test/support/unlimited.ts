@@ -1,7 +1,7 @@
 import { isRefusal, type Refusal } from '../../src/errors.ts';
 import type { Access, Allowance, Gate, Head, Meter, RateLimitLease } from '../../src/http/route.ts';
 
-const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
+const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 
 /** An allowance that nothing exhausts. */
 export const allowance = (): Allowance => ({
@@ -9,7 +9,7 @@ export const allowance = (): Allowance => ({
   spent: 0,
   enlarge: () => {},
   settle: () => {},
-  meter: () => unmetered,
+  meter: () => Promise.resolve(unmetered),
 });
 
 const pass = <P extends object>(principal: P): RateLimitLease<P> => ({

@@ -21,6 +21,7 @@ import { type EventStore, StoreUnavailable } from '../../src/kernel/store/store.
 import { onSignal } from '../../src/telemetry.ts';
 import { lineOf } from '../../src/usage/journal/entry.ts';
 import { JournalFiles } from '../../src/usage/journal/files.ts';
+import type { Meter } from '../../src/usage/meter.ts';
 import { type OpenUsage, openUsage } from '../../src/usage/usage.ts';
 import { noFunds } from '../support/accounts.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -106,7 +107,7 @@ test('through kills, stops and a store that goes away, while some requests take 
       let at = reached(store);
       let book = await open(folder, at.through);
       const dead: OpenUsage[] = [];
-      let flying = new Map<string, ReturnType<typeof begin>>();
+      let flying = new Map<string, Meter>();
       const expected = new Map<string, string>();
       let made = 0;
       const restart = async (next: string): Promise<void> => {
@@ -119,10 +120,12 @@ test('through kills, stops and a store that goes away, while some requests take 
       for (const each of steps) {
         if (each.is === 'begin') {
           const id = `r${made++}`;
-          flying.set(id, begin(book, id));
+          flying.set(id, (await begin(book, id))!);
         } else if (each.is === 'settle' && flying.size > 0) {
           const [id, meter] = [...flying][each.which % flying.size]!;
           meter.complete(usage, 0);
+          // The last byte of the answer waits for it.
+          await meter.written;
           flying.delete(id);
           expected.set(id, `${id} final`);
         } else if (each.is === 'wait') await sleep(each.ms);
@@ -165,7 +168,7 @@ describe('a file that is in the store', () => {
     const store = memoryStore();
     const folder = join(dir, 'journal');
     const first = await open(folder, store);
-    const [a, , c] = [begin(first, 'a'), begin(first, 'long'), begin(first, 'c')];
+    const [a, , c] = [(await begin(first, 'a'))!, (await begin(first, 'long'))!, (await begin(first, 'c'))!];
     c.complete(usage, 0);
     await expect.poll(() => accountsIn(store), within).toEqual(['c final']);
     a.complete(usage, 0);
@@ -182,9 +185,9 @@ describe('a file that is in the store', () => {
     const store = memoryStore();
     const folder = join(dir, 'journal');
     const first = await open(folder, store);
-    const long = begin(first, 'long');
+    const long = (await begin(first, 'long'))!;
     for (let i = 0; i < 40; i++) {
-      begin(first, `r${i}`).complete(usage, 0);
+      (await begin(first, `r${i}`))!.complete(usage, 0);
       await expect.poll(() => accountsIn(store).length, within).toBe(i + 1);
       expect(filesIn(folder, '.sent').length).toBeLessThanOrEqual(11);
     }
@@ -210,9 +213,9 @@ describe('a file that is in the store', () => {
       if (failures-- > 0) throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
     });
     const book = await open(folder, store);
-    begin(book, 'a').complete(usage, 0);
+    (await begin(book, 'a'))!.complete(usage, 0);
     await expect.poll(() => signals.map((each) => each.split(' ')[0]), within).toEqual(['usage.unsent', 'usage.sent']);
-    begin(book, 'b').complete(usage, 0);
+    (await begin(book, 'b'))!.complete(usage, 0);
     await expect.poll(() => accountsIn(store), within).toEqual(['a final', 'b final']);
     await book.close();
     expect(readdirSync(folder).filter((name) => !name.endsWith('.open'))).toEqual(['reserve']);

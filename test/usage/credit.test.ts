@@ -125,10 +125,10 @@ describe('a request', () => {
       maxTokens: 50,
     } as const;
     const hold = credit.hold('o', mostOf(price, 100, 50, 0))!;
-    const meter = Meter.begin({
+    const meter = new Meter({
       asked,
       price,
-      journal: { begin: () => true, settle() {} },
+      journal: { begin: () => Promise.resolve(true), settle: () => Promise.resolve(true) },
       clock: { wall: () => 0, monotonic: () => 0 },
       credit,
       hold,

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Decision } from '../../src/domain/policy/decision-events.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import { type Entry, entriesOf, lineOf } from '../../src/usage/journal/entry.ts';
+import { type Begun, type Entry, entriesOf, lineOf } from '../../src/usage/journal/entry.ts';
 import { JournalFiles } from '../../src/usage/journal/files.ts';
 import { Journal, type JournalOptions } from '../../src/usage/journal/journal.ts';
 import { recover as recoverFrom } from '../../src/usage/journal/recover.ts';
@@ -46,6 +46,11 @@ const recover = async (files: JournalFiles) => {
   return { ...left, unsent: [...left.unsent.keys()], settles: left.unsent };
 };
 
+const beginIn = (journal: Journal, request: Begun): boolean => journal.write([{ kind: 'begun', begun: request }]);
+const settleIn = (journal: Journal, ended: Settlement): boolean =>
+  journal.write([{ kind: 'settled', settlement: ended }]);
+const decideIn = (journal: Journal, decision: Decision): boolean => journal.write([{ kind: 'decided', decision }]);
+
 /** The ids that the files of a folder settle, each as often as it stands there. */
 const settledIn = (folder: string): string[] => accountsIn(folder).map((each) => each.request_id);
 
@@ -58,8 +63,8 @@ const accountsIn = (folder: string): Settlement[] =>
 describe('the journal', () => {
   test('has a line in the file before it returns, without any wait', async () => {
     const { journal } = await opened();
-    journal.begin(begun('a'));
-    journal.settle(settlement('a'));
+    beginIn(journal, begun('a'));
+    settleIn(journal, settlement('a'));
     const { entries } = entriesOf(readFileSync(join(dir, '1.open'), 'utf8'));
     expect(entries).toEqual([
       { kind: 'begun', begun: begun('a') },
@@ -121,14 +126,14 @@ describe('the journal', () => {
   test('closes a file and begins another, and says which are still needed', async () => {
     const { journal } = await opened();
     expect(await journal.rotate()).toEqual([]);
-    journal.begin(begun('a'));
-    journal.begin(begun('b'));
+    beginIn(journal, begun('a'));
+    beginIn(journal, begun('b'));
     expect(await journal.rotate(10_000)).toEqual([]);
     expect(await journal.rotate()).toMatchObject([{ number: 1, entries: [{ kind: 'begun' }, { kind: 'begun' }] }]);
     expect(journal.isNeeded(1)).toBe(true);
-    journal.settle(settlement('a'));
+    settleIn(journal, settlement('a'));
     expect(journal.isNeeded(1)).toBe(true);
-    journal.settle(settlement('b'));
+    settleIn(journal, settlement('b'));
     expect(journal.isNeeded(1)).toBe(false);
     expect(readdirSync(dir).sort()).toEqual(['1.open', '2.open', 'reserve']);
     expect(await journal.rotate()).toEqual([
@@ -139,9 +144,9 @@ describe('the journal', () => {
 
   test('settles at the next start what was in flight, however often that start is broken off', async () => {
     const first = await opened();
-    first.journal.begin(begun('a'));
-    first.journal.begin(begun('b'));
-    first.journal.settle(settlement('b'));
+    beginIn(first.journal, begun('a'));
+    beginIn(first.journal, begun('b'));
+    settleIn(first.journal, settlement('b'));
     for (const again of [1, 2]) {
       const left = await recover(new JournalFiles(dir));
       expect([again, left.unsent, left.damaged]).toEqual([again, [1], 0]);
@@ -157,7 +162,7 @@ describe('the journal', () => {
       ]);
     }
     const second = await opened({ first: 2 });
-    second.journal.settle((await recover(new JournalFiles(dir))).abandoned[0]!);
+    settleIn(second.journal, (await recover(new JournalFiles(dir))).abandoned[0]!);
     expect((await recover(new JournalFiles(dir))).abandoned).toEqual([]);
     await first.journal.close();
     await second.journal.close();
@@ -168,8 +173,8 @@ describe('a file that a crash has cut', () => {
   test('has every line before the cut, wherever it is, and none of the rest', async () => {
     const { journal } = await opened();
     for (const id of ['a', 'b', 'c']) {
-      journal.begin(begun(id));
-      journal.settle(settlement(id));
+      beginIn(journal, begun(id));
+      settleIn(journal, settlement(id));
     }
     await journal.close();
     const file = join(dir, '1.open');
@@ -186,10 +191,10 @@ describe('a file that a crash has cut', () => {
 
   test('tells of lines that are not what was written, and settles their requests by what began', async () => {
     const { journal } = await opened();
-    journal.begin(begun('a'));
-    journal.settle(settlement('a'));
-    journal.begin(begun('b'));
-    journal.settle(settlement('b'));
+    beginIn(journal, begun('a'));
+    settleIn(journal, settlement('a'));
+    beginIn(journal, begun('b'));
+    settleIn(journal, settlement('b'));
     await journal.close();
     const file = join(dir, '1.open');
     const text = readFileSync(file, 'utf8');
@@ -234,15 +239,15 @@ describe('a disk that takes nothing', () => {
   test('is told of once, lets nothing begin, has the end of what has begun in the reserve, and is told of once when it is over', async () => {
     const files = new FailingFiles(dir);
     const { journal, told } = await opened({ files });
-    for (const id of ['a', 'b', 'c']) expect(journal.begin(begun(id))).toBe(true);
+    for (const id of ['a', 'b', 'c']) expect(beginIn(journal, begun(id))).toBe(true);
     files.fails.write = true;
-    expect([journal.begin(begun('d')), journal.isShut]).toEqual([false, true]);
-    journal.settle(settlement('a'));
+    expect([beginIn(journal, begun('d')), journal.isShut]).toEqual([false, true]);
+    settleIn(journal, settlement('a'));
     await journal.sync();
     files.fails.write = false;
     // Though it would take it: nobody has looked yet.
-    expect([journal.begin(begun('e')), journal.decide({} as Decision)]).toEqual([false, false]);
-    journal.settle(settlement('b'));
+    expect([beginIn(journal, begun('e')), decideIn(journal, {} as Decision)]).toEqual([false, false]);
+    settleIn(journal, settlement('b'));
     expect([told, journal.isSound, settledIn(dir)]).toEqual([['unwritten'], false, ['a', 'b']]);
     // As a kill leaves it at this moment.
     cpSync(dir, `${dir}-left`, { recursive: true });
@@ -251,7 +256,7 @@ describe('a disk that takes nothing', () => {
 
     await journal.sync();
     expect([told, journal.isSound, journal.isShut]).toEqual([['unwritten', 'written'], true, false]);
-    journal.settle(settlement('c'));
+    settleIn(journal, settlement('c'));
     expect(await journal.rotate()).toMatchObject([{ number: 1 }, { number: 2 }, { number: 3 }]);
     expect(settledIn(dir)).toEqual(['a', 'b', 'c']);
     // What had been the reserve is as long as what it says.
@@ -263,9 +268,9 @@ describe('a disk that takes nothing', () => {
   test('has in the reserve, when the process is killed, what ended then: a file like the others at the next start', async () => {
     const files = new FailingFiles(dir);
     const { journal } = await opened({ files });
-    for (const id of ['a', 'b']) journal.begin(begun(id));
+    for (const id of ['a', 'b']) beginIn(journal, begun(id));
     files.fails.write = true;
-    journal.settle(settlement('a'));
+    settleIn(journal, settlement('a'));
     cpSync(dir, `${dir}-left`, { recursive: true });
     for (const again of [1, 2]) {
       const left = await recover(new JournalFiles(`${dir}-left`));
@@ -282,11 +287,11 @@ describe('a disk that takes nothing', () => {
   test('whose reserve is gone too has the ends of requests wait in memory, and says at the end how many there were', async () => {
     const files = new FailingFiles(dir);
     const { journal } = await opened({ files });
-    for (const id of ['a', 'b', 'c']) journal.begin(begun(id));
+    for (const id of ['a', 'b', 'c']) beginIn(journal, begun(id));
     files.fails.write = true;
     files.fails.reserve = true;
-    journal.settle(settlement('a'));
-    journal.settle(settlement('b'));
+    settleIn(journal, settlement('a'));
+    settleIn(journal, settlement('b'));
     await journal.sync();
     expect(settledIn(dir)).toEqual([]);
     expect(await journal.close()).toBe(2);
@@ -298,14 +303,14 @@ describe('a disk that takes nothing', () => {
   test('whose reserve is gone too is written to when it takes something again', async () => {
     const files = new FailingFiles(dir);
     const { journal, told } = await opened({ files });
-    for (const id of ['a', 'b']) journal.begin(begun(id));
+    for (const id of ['a', 'b']) beginIn(journal, begun(id));
     files.fails.write = true;
     files.fails.reserve = true;
-    journal.settle(settlement('a'));
+    settleIn(journal, settlement('a'));
     await journal.sync();
     files.fails.reserve = false;
     files.fails.write = false;
-    journal.settle(settlement('b'));
+    settleIn(journal, settlement('b'));
     await journal.sync();
     expect([told, settledIn(dir)]).toEqual([
       ['unwritten', 'written'],
@@ -318,14 +323,14 @@ describe('a disk that takes nothing', () => {
     const files = new FailingFiles(dir);
     files.fails.begin = true;
     const { journal, told } = await opened({ files });
-    expect([journal.begin(begun('a')), told]).toEqual([false, ['unwritten']]);
+    expect([beginIn(journal, begun('a')), told]).toEqual([false, ['unwritten']]);
     expect(readdirSync(dir)).toEqual(['reserve']);
     // What the last run has left has its place all the same.
-    journal.settle(settlement('x'));
+    settleIn(journal, settlement('x'));
     expect(settledIn(dir)).toEqual(['x']);
     files.fails.begin = false;
     await journal.sync();
-    expect([journal.begin(begun('b')), told]).toEqual([true, ['unwritten', 'written']]);
+    expect([beginIn(journal, begun('b')), told]).toEqual([true, ['unwritten', 'written']]);
     expect((await recover(new JournalFiles(dir))).abandoned.map((each) => each.request_id)).toEqual(['b']);
     await journal.close();
   });
@@ -335,25 +340,25 @@ describe('a disk that takes nothing', () => {
     const { journal, told } = await opened({ files });
     expect(statSync(join(dir, 'reserve')).size).toBe(reserveSize);
     const most = reserveSize / longestLine;
-    for (let i = 0; i <= most; i++) expect(journal.begin(begun(`r${i}`))).toBe(true);
+    for (let i = 0; i <= most; i++) expect(beginIn(journal, begun(`r${i}`))).toBe(true);
     expect(statSync(join(dir, 'reserve')).size).toBe(reserveSize + 1024 * longestLine);
-    for (let i = most + 1; i < most + 1024; i++) journal.begin(begun(`r${i}`));
+    for (let i = most + 1; i < most + 1024; i++) beginIn(journal, begun(`r${i}`));
     files.fails.reserve = true;
-    expect([journal.begin(begun('x')), told]).toEqual([false, ['unwritten']]);
+    expect([beginIn(journal, begun('x')), told]).toEqual([false, ['unwritten']]);
     await journal.close();
   });
 
   test('and fails a wait for it has all of the file written anew, once', async () => {
     const files = new FailingFiles(dir);
     const { journal } = await opened({ files });
-    journal.begin(begun('a'));
-    journal.settle(settlement('a'));
-    journal.begin(begun('b'));
+    beginIn(journal, begun('a'));
+    settleIn(journal, settlement('a'));
+    beginIn(journal, begun('b'));
     files.fails.sync = true;
     await journal.sync();
     // Between the two files a crash leaves both: what is in the second is not in the first as well.
     files.fails.sync = false;
-    journal.settle(settlement('b'));
+    settleIn(journal, settlement('b'));
     await journal.sync();
     expect(readdirSync(dir)).toEqual(['2.open', 'reserve']);
     expect(settledIn(dir)).toEqual(['a', 'b']);
@@ -364,12 +369,12 @@ describe('a disk that takes nothing', () => {
   test("and fails as a file is closed, is told of, and stands in nobody's way", async () => {
     const files = new FailingFiles(dir);
     const { journal, told } = await opened({ files });
-    journal.settle(settlement('a'));
+    settleIn(journal, settlement('a'));
     files.fails.close = true;
     expect(await journal.rotate()).toMatchObject([{ number: 1 }]);
     files.fails.close = false;
     expect([told, journal.isSound]).toEqual([['unwritten'], false]);
-    journal.settle(settlement('b'));
+    settleIn(journal, settlement('b'));
     await journal.sync();
     expect([told, journal.isSound]).toEqual([['unwritten', 'written'], true]);
     expect(await journal.rotate()).toMatchObject([{ number: 2 }]);
@@ -384,8 +389,8 @@ describe('a disk that takes nothing', () => {
   ])('leaves one of two files of which the second has the first %s', async (_, [share, more], left) => {
     const { journal } = await opened();
     for (const id of ['a', 'b', 'c']) {
-      journal.begin(begun(id));
-      journal.settle(settlement(id));
+      beginIn(journal, begun(id));
+      settleIn(journal, settlement(id));
     }
     await journal.close();
     const text = readFileSync(join(dir, '1.open'), 'utf8');
@@ -407,7 +412,7 @@ describe('a disk that takes nothing', () => {
   test('that does not let go of a file that was given up keeps that one and the next, and nothing is sent meanwhile', async () => {
     const files = new FailingFiles(dir);
     const { journal, told } = await opened({ files });
-    journal.settle(settlement('a'));
+    settleIn(journal, settlement('a'));
     files.fails.sync = true;
     await journal.sync();
     files.fails.sync = false;
@@ -430,16 +435,16 @@ describe('a disk that takes nothing', () => {
   ])('of which little is left, %s', async (_, isWrittenInPlace, isShut) => {
     let freeBytes = 65 * mebibyte;
     const { journal, told } = await opened({ volume: () => ({ freeBytes, isWrittenInPlace }) });
-    expect(journal.begin(begun('a'))).toBe(true);
+    expect(beginIn(journal, begun('a'))).toBe(true);
     freeBytes = 63 * mebibyte;
     await journal.sync();
-    expect([journal.begin(begun('b')), journal.isShut]).toEqual([!isShut, isShut]);
+    expect([beginIn(journal, begun('b')), journal.isShut]).toEqual([!isShut, isShut]);
     // What is written goes to the event store all the same.
-    journal.settle(settlement('a'));
+    settleIn(journal, settlement('a'));
     expect([journal.isSound, await journal.rotate()]).toMatchObject([true, [{ number: 1 }]]);
     freeBytes = 65 * mebibyte;
     await journal.sync();
-    expect([journal.begin(begun('c')), told]).toEqual([true, isShut ? ['unwritten', 'written'] : []]);
+    expect([beginIn(journal, begun('c')), told]).toEqual([true, isShut ? ['unwritten', 'written'] : []]);
     await journal.close();
   });
 
@@ -447,25 +452,25 @@ describe('a disk that takes nothing', () => {
     const files = new FailingFiles(dir);
     let freeBytes = 0;
     const { journal, told } = await opened({ files, volume: () => ({ freeBytes, isWrittenInPlace: true }) });
-    journal.begin(begun('a'));
+    beginIn(journal, begun('a'));
     files.fails.write = true;
-    journal.settle(settlement('a'));
+    settleIn(journal, settlement('a'));
     files.fails.write = false;
     // The reserve is to be laid anew.
     for (freeBytes of [0, 4 * mebibyte, reserveSize + 4 * mebibyte - 1]) {
       await journal.sync();
-      expect([journal.begin(begun('b')), told]).toEqual([false, ['unwritten']]);
+      expect([beginIn(journal, begun('b')), told]).toEqual([false, ['unwritten']]);
     }
     freeBytes = reserveSize + 4 * mebibyte;
     await journal.sync();
-    expect([journal.begin(begun('b')), told]).toEqual([true, ['unwritten', 'written']]);
+    expect([beginIn(journal, begun('b')), told]).toEqual([true, ['unwritten', 'written']]);
     await journal.close();
   });
 
   test('leaves one of two files that say the same', async () => {
     const { journal } = await opened();
-    journal.begin(begun('a'));
-    journal.settle(settlement('a'));
+    beginIn(journal, begun('a'));
+    settleIn(journal, settlement('a'));
     await journal.close();
     const text = readFileSync(join(dir, '1.open'), 'utf8');
     writeFileSync(join(dir, '2.open'), text);
@@ -501,15 +506,15 @@ test('whatever happens in whatever order, each request is settled once, and as i
         expect([left.missing, left.damaged]).toEqual([0, 0]);
         const { settles, sent, unsent } = left;
         at = await opened({ files, first: Math.max(0, ...sent, ...unsent) + 1, unsent: settles });
-        for (const each of left.abandoned) at.journal.settle(each);
+        for (const each of left.abandoned) settleIn(at.journal, each);
       };
       for (const each of steps) {
         if (each.is === 'begin') {
           const id = `r${made++}`;
-          if (at.journal.begin(begun(id))) open.push(id);
+          if (beginIn(at.journal, begun(id))) open.push(id);
         } else if (each.is === 'settle' && open.length > 0) {
           const [id] = open.splice(each.which % open.length, 1);
-          at.journal.settle(settlement(id!));
+          settleIn(at.journal, settlement(id!));
           ended.set(id!, 'final');
         } else if (each.is === 'rotate') await at.journal.rotate();
         else if (each.is === 'sync') await at.journal.sync();

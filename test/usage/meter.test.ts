@@ -24,19 +24,50 @@ const tokens = (input_tokens: number, output_tokens: number, cache_read_input_to
   cache_read_input_tokens,
 });
 
-const metered = (more: Partial<Asked> = {}) => {
+const metered = async (more: Partial<Asked> = {}) => {
   const began: object[] = [];
   const settled: Settlement[] = [];
   const time = { now: 1_000 };
-  const meter = Meter.begin({
+  const meter = new Meter({
     asked: { ...asked, ...more },
     price,
-    journal: { begin: (each) => began.push(each) > 0, settle: (each) => void settled.push(each) },
+    journal: {
+      begin: (each) => Promise.resolve(began.push(each) > 0),
+      settle: (each) => Promise.resolve(settled.push(each) > 0),
+    },
     clock: { wall: () => 1_700_000_000_000 + time.now, monotonic: () => time.now },
     credit: { settled() {} },
     hold: null,
-  })!;
+  });
+  await meter.opened();
   return { meter, began, settled, time };
+};
+
+/** A meter whose beginning is written in a later turn, or cannot be. */
+const opening = (isWritten: boolean) => {
+  const settled: Settlement[] = [];
+  const journal = { begun: 0 };
+  let released = 0;
+  const options = {
+    asked,
+    price,
+    journal: {
+      begin: () => {
+        journal.begun += 1;
+        return new Promise<boolean>((resolve) => setImmediate(resolve, isWritten));
+      },
+      settle: (each: Settlement) => Promise.resolve(settled.push(each) > 0),
+    },
+    clock: { wall: () => 0, monotonic: () => 0 },
+    credit: { settled() {} },
+    hold: {
+      become() {},
+      release() {
+        released += 1;
+      },
+    },
+  };
+  return { journal, settled, released: () => released, options };
 };
 
 /** Tokens in and out, micro-dollars, who counted, status. */
@@ -50,8 +81,8 @@ const gist = (settled: readonly Settlement[]): unknown[] =>
   ]);
 
 describe('an account', () => {
-  test('begins with who asks for what, and what that costs if nobody ever hears of it again', () => {
-    const { began, settled } = metered();
+  test('begins with who asks for what, and what that costs if nobody ever hears of it again', async () => {
+    const { began, settled } = await metered();
     expect(began).toEqual([
       {
         request_id: 'req_1',
@@ -70,8 +101,8 @@ describe('an account', () => {
     expect(settled).toEqual([]);
   });
 
-  test('is settled by what the upstream says at the end', () => {
-    const { meter, settled, time } = metered();
+  test('is settled by what the upstream says at the end', async () => {
+    const { meter, settled, time } = await metered();
     time.now += 20;
     meter.progress(tokens(40, 1, 60), 5);
     time.now += 30;
@@ -97,14 +128,14 @@ describe('an account', () => {
     ]);
   });
 
-  test('is settled once, by whoever comes first', () => {
-    const done = metered();
+  test('is settled once, by whoever comes first', async () => {
+    const done = await metered();
     done.meter.complete(tokens(40, 7), 0);
     done.meter.end();
     done.meter.fail(502);
     done.meter.complete(tokens(1, 1), 0);
     expect(gist(done.settled)).toEqual([[40, 7, 150, 'final', 200]]);
-    const left = metered();
+    const left = await metered();
     left.meter.end();
     left.meter.complete(tokens(40, 7), 0);
     expect(gist(left.settled)).toEqual([[100, 0, 200, 'estimated', 499]]);
@@ -161,14 +192,32 @@ describe('an account', () => {
       (m: Meter) => m.complete(tokens(40.7, Number.POSITIVE_INFINITY, -3), 0),
       [40, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 'final', 200],
     ],
-  ])('says what was taken where %s', (_, does, expected) => {
-    const { meter, settled } = metered();
+  ])('says what was taken where %s', async (_, does, expected) => {
+    const { meter, settled } = await metered();
     does(meter);
     expect(gist(settled)).toEqual([expected]);
   });
 
-  test('charges images with what took tokens, and not with what failed', () => {
-    const [one, other] = [metered({ images: 2 }), metered({ images: 2 })];
+  test('of a request that was never given to its upstream costs nothing', async () => {
+    const { journal, settled, released, options } = opening(true);
+    const meter = new Meter(options);
+    meter.end();
+    expect(await meter.opened()).toBe(true);
+    meter.complete(tokens(40, 7), 0);
+    expect([gist(settled), released(), journal.begun]).toEqual([[[0, 0, 0, 'estimated', 499]], 1, 1]);
+  });
+
+  test('that could not be written holds and settles nothing', async () => {
+    const { settled, released, options } = opening(false);
+    const meter = new Meter(options);
+    expect(await meter.opened()).toBe(false);
+    meter.end();
+    meter.complete(tokens(40, 7), 0);
+    expect([settled, released()]).toEqual([[], 1]);
+  });
+
+  test('charges images with what took tokens, and not with what failed', async () => {
+    const [one, other] = [await metered({ images: 2 }), await metered({ images: 2 })];
     one.meter.complete(tokens(1, 1), 0);
     other.meter.fail(502);
     expect([one.settled[0]!.images, other.settled[0]!.images]).toEqual([2, 0]);

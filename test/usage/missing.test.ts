@@ -51,11 +51,11 @@ const chargedIn = (store: ReturnType<typeof memoryStore>): string[] =>
 const killed = async (): Promise<ReturnType<typeof memoryStore>> => {
   const store = memoryStore();
   const first = await open('live', store);
-  for (const id of ['s1', 's2', 's3', 's4']) begin(first, id).complete(usage, 0);
+  for (const id of ['s1', 's2', 's3', 's4']) (await begin(first, id))!.complete(usage, 0);
   await first.close();
   const book = await open('live', store);
-  for (let i = 0; i < 10; i++) begin(book, `r${i}`).complete(usage, 0);
-  for (let i = 0; i < 3; i++) begin(book, `f${i}`);
+  for (let i = 0; i < 10; i++) (await begin(book, `r${i}`))!.complete(usage, 0);
+  for (let i = 0; i < 3; i++) await begin(book, `f${i}`);
   // What has begun in this turn is counted at its end.
   await new Promise((resolve) => setImmediate(resolve));
   cpSync(join(root, 'live'), join(root, 'left'), { recursive: true });
@@ -144,8 +144,8 @@ describe('a journal', () => {
     const store = await killed();
     store.available = false;
     const away = await open('left', store, { everyMs: 5 });
-    begin(away, 'late').complete(usage, 0);
-    begin(away, 'flying');
+    (await begin(away, 'late'))!.complete(usage, 0);
+    await begin(away, 'flying');
     await away.close();
     await (await open('left', store)).close();
     store.available = true;

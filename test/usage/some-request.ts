@@ -1,14 +1,16 @@
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import type { Begun } from '../../src/usage/journal/entry.ts';
+import type { Meter } from '../../src/usage/meter.ts';
 import type { OpenUsage } from '../../src/usage/usage.ts';
 import { free } from '../support/accounts.ts';
 
 /** Of the model that `begin` asks for. */
 export const price = priceOf('m', { ...free, prompt: '0.000001', completion: '0.00001' });
 
-export const begin = (book: OpenUsage, requestId: string) =>
-  book.begin({
+/** Null where it has no credit, or cannot be written down. */
+export const begin = async (book: OpenUsage, requestId: string): Promise<Meter | null> => {
+  const meter = book.begin({
     requestId,
     organizationId: 'org_1',
     projectId: 'proj_1',
@@ -19,7 +21,9 @@ export const begin = (book: OpenUsage, requestId: string) =>
     maxTokens: 100,
     images: 0,
     searches: 0,
-  })!;
+  });
+  return (await meter?.opened()) ? meter : null;
+};
 
 /** What such a request has taken: 60 micro-dollars. */
 export const usage = {

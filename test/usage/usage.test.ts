@@ -43,7 +43,7 @@ describe('the accounts of requests', () => {
   test('go to the event store by themselves, and from the disk once they are there', async () => {
     const store = memoryStore();
     const book = await open(store);
-    const [a, b] = [begin(book, 'a'), begin(book, 'b')];
+    const [a, b] = [(await begin(book, 'a'))!, (await begin(book, 'b'))!];
     a.complete(usage, 0);
     await expect.poll(() => settledIn(store), within).toEqual(['a 60 final']);
     // B began in the same file, which is kept for it.
@@ -61,7 +61,7 @@ describe('the accounts of requests', () => {
     const book = await open(store);
     store.available = false;
     for (let i = 0; i < 50; i++) {
-      begin(book, `r${i}`).complete(usage, 0);
+      (await begin(book, `r${i}`))!.complete(usage, 0);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     await expect.poll(() => signals, within).toEqual(['usage.unsent']);
@@ -77,8 +77,8 @@ describe('the accounts of requests', () => {
     const store = memoryStore();
     store.available = false;
     const first = await open(store);
-    begin(first, 'a').complete(usage, 0);
-    begin(first, 'b');
+    (await begin(first, 'a'))!.complete(usage, 0);
+    await begin(first, 'b');
     await first.close();
     expect(settledIn(store)).toEqual([]);
     store.available = true;
@@ -97,7 +97,7 @@ describe('the accounts of requests', () => {
     const store = memoryStore();
     const first = await open(store);
     store.available = false;
-    begin(first, 'a').complete(usage, 0);
+    (await begin(first, 'a'))!.complete(usage, 0);
     await first.close();
     signals.length = 0;
     const second = await open(store);
@@ -126,13 +126,13 @@ describe('the accounts of requests', () => {
     const funds = { needsCredit: () => true, balanceOf: () => 2_200 };
     const folder = join(dir, 'journal');
     const book = await openUsage({ dir: folder, store, prices: [price], funds, clock: systemClock, everyMs: 20 });
-    const a = begin(book, 'a');
+    const a = (await begin(book, 'a'))!;
     isBroken = true;
-    expect([begin(book, 'b'), book.whyFull]).toEqual([null, 'there is no room for their accounts on the disk']);
+    expect([await begin(book, 'b'), book.whyFull]).toEqual([null, 'there is no room for their accounts on the disk']);
     isBroken = false;
     // Each holds 1,100, and nothing is held of the one that did not begin.
     await expect.poll(() => begin(book, 'c'), within).not.toBeNull();
-    expect([book.whyFull, begin(book, 'd')]).toEqual([undefined, null]);
+    expect([book.whyFull, await begin(book, 'd')]).toEqual([undefined, null]);
     isBroken = true;
     a.complete(usage, 0);
     await expect(book.close()).rejects.toThrow(/^The disk has not taken the ends of requests in .*journal, 1 in all\./);

@@ -43,7 +43,7 @@ const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation)
     const sent = sentTokens(outputBytes, most);
     allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged = watch === null ? noHeaders : await judgeWhole(watch, () => passedText(watch, body), requestId);
-    return judgedReply(judged, () => body, usage, sent, generation);
+    return await judgedReply(judged, () => body, usage, sent, generation);
   } catch (error) {
     return failedReply(error, generation);
   }

@@ -46,6 +46,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, spen
       const events = start === null ? piece.events : Buffer.concat([start, piece.events]);
       start = null;
       if (piece.ended) {
+        await generation.meter.written;
         last = events;
         return;
       }
@@ -58,7 +59,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, spen
       piece = step.value;
     }
   } catch (error) {
-    if (!sink.gone && !signal.aborted) output.add(failureEvent(error, generation, sent));
+    if (!sink.gone && !signal.aborted) output.add(await failureEvent(error, generation, sent));
   } finally {
     pieces.return?.().catch(() => undefined);
     await output.end(last);

@@ -54,24 +54,21 @@ export const streamHeaders = {
 export const noHeaders: Headers = Object.freeze({});
 
 /** The client has left; not sent. */
-const abandoned: Reply = { status: 499, body: '{}' };
+export const abandoned: Reply = { status: 499, body: '{}' };
 
 /** Settles a whole answer, and sends it or the refusal of the policy that withholds it. */
-export const judgedReply = (
+export const judgedReply = async (
   judged: Headers | Refusal,
   body: () => object | string | Uint8Array,
   usage: Usage,
   sent: number,
   { allowance, meter, form, requestId }: Generation,
-): Reply => {
+): Promise<Reply> => {
   allowance.settle();
-  if (!isRefusal(judged)) {
-    meter.complete(usage, sent);
-    return { status: 200, headers: judged, body: body() };
-  }
-  const blocked = failure(judged, form.family, requestId);
-  meter.complete(usage, sent, blocked.status);
-  return blocked;
+  const blocked = isRefusal(judged) ? failure(judged, form.family, requestId) : null;
+  meter.complete(usage, sent, blocked?.status);
+  await meter.written;
+  return blocked ?? { status: 200, headers: judged as Headers, body: body() };
 };
 
 const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
@@ -85,7 +82,7 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
     allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged =
       watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer.content, answer, watch), requestId);
-    return judgedReply(judged, () => form.whole(answer), usage, sent, generation);
+    return await judgedReply(judged, () => form.whole(answer), usage, sent, generation);
   } catch (error) {
     return failedReply(error, generation);
   }
@@ -154,7 +151,7 @@ export const answerReply = (
   return streamedReply(upstream.stream(request, options), spent, generation, timing);
 };
 
-export const failedReply = (error: unknown, generation: Generation): Reply => {
+export const failedReply = async (error: unknown, generation: Generation): Promise<Reply> => {
   const { form, meter, signal, requestId } = generation;
   if (signal.aborted) return abandoned;
   const refused = upstreamRefusal(error);
@@ -165,5 +162,6 @@ export const failedReply = (error: unknown, generation: Generation): Reply => {
   tellOperator(error, requestId);
   const reply = failure(form.inPlace?.(refused) ?? refused, form.family, requestId);
   failMeter(error, generation, reply.status);
+  await meter.written;
   return reply;
 };

@@ -13,7 +13,7 @@ import type { First } from './slow-start.ts';
 
 export interface AnswerStream {
   readonly form: Pick<AnswerForm, 'family' | 'ping' | 'error' | 'inPlace'>;
-  readonly meter: Pick<Meter, 'fail' | 'complete'>;
+  readonly meter: Pick<Meter, 'fail' | 'complete' | 'written'>;
   readonly most: Most;
   readonly requestId: string;
   readonly first: First<Chunk>;
@@ -38,7 +38,7 @@ export const firstChunk = async (chunks: AsyncIterator<Chunk>): Promise<Chunk> =
 
 /** A failure becomes an `error` event, the last one; a client that leaves ends it silently. */
 export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<void> => {
-  const { form, chunks, toEvents, spending, clock, after, signal } = stream;
+  const { form, chunks, toEvents, spending, clock, after, signal, meter } = stream;
   const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });
   try {
     await begin(stream, output);
@@ -49,15 +49,17 @@ export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<vo
       const step = await chunks.next();
       if (step.done === true) throw new UpstreamError('provider_error', 'The provider ended its answer too early.');
       spending.add(step.value);
+      const isEnd = step.value.type === 'end';
+      if (isEnd) await meter.written;
       output.add(toEvents(step.value));
-      if (step.value.type === 'end') return;
+      if (isEnd) return;
       if (isBegun || step.value.type !== 'block_delta') continue;
       // Clients wait for the first token, so it is sent at once.
       output.flush();
       isBegun = true;
     }
   } catch (error) {
-    if (!sink.gone && !signal.aborted) output.add(failureEvent(error, stream));
+    if (!sink.gone && !signal.aborted) output.add(await failureEvent(error, stream));
   } finally {
     stop(chunks);
     await output.end();
@@ -72,15 +74,16 @@ const begin = async ({ first, spending, toEvents }: AnswerStream, output: EventO
   spending.add('come' in first ? known : await first.coming);
 };
 
-export const failureEvent = (
+export const failureEvent = async (
   error: unknown,
   { form, meter, most, requestId }: Pick<AnswerStream, 'form' | 'meter' | 'most' | 'requestId'>,
   passed?: Buffer,
-): string => {
+): Promise<string> => {
   tellOperator(error, requestId);
   const refused = upstreamRefusal(error);
   const status = refused === null ? 500 : statusOf(refused.code, form.family, refused.status);
   failMeter(error, { meter, most }, status);
+  await meter.written;
   if (refused === null) {
     publish('request.failed', { requestId, error });
     return form.error(refusal('internal_error'), requestId, passed);

@@ -12,7 +12,7 @@ import type { AnswerWatch } from '../reply/answer-watch.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
 import { growthOf } from '../reply/growth.ts';
 import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
-import { answerReply } from '../reply/reply.ts';
+import { abandoned, answerReply } from '../reply/reply.ts';
 import { mostTokensOf } from '../spending.ts';
 import { admission, needOf } from './admission.ts';
 import { type Asked, askedOf, type LargeBody, type ReadBody, readHere } from './body-reader.ts';
@@ -112,33 +112,41 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
           const images = imagesOf(task, hosted);
           const searches = searchesOf(task);
           const metered = { requestId, model, api: api.name, estimatedTokens, images, searches, maxTokens };
-          const account = allowance.meter(metered);
-          if (isRefusal(account)) return failure(account, family, requestId);
-          const meter = watched?.asks(metered, account) ?? account;
-          // Once asked, the input is spent whatever comes (contract F.4).
-          allowance.spent = estimatedTokens;
+          const opening = allowance.meter(metered);
           const id = answerId();
           const form = api.form(body, id, head);
           const grow = growthOf(allowance, need);
           const most = mostTokensOf(need, hosted.context_length, searches);
           const { trace, hold } = call;
-          const generation = {
-            form,
-            estimatedTokens,
-            most,
-            allowance,
-            grow,
-            meter,
-            hold,
-            requestId,
-            trace,
-            signal,
-            watch,
+          const outgoingBody = task.passed === null ? null : bytes();
+
+          const ask = async (): Promise<Reply> => {
+            const account = await opening;
+            if (isRefusal(account)) return failure(account, family, requestId);
+            // A request whose client left before it was asked is neither asked nor charged.
+            if (signal.aborted) return abandoned;
+            const meter = watched?.asks(metered, account) ?? account;
+            // Once asked, the input is spent whatever comes (contract F.4).
+            allowance.spent = estimatedTokens;
+            const generation = {
+              form,
+              estimatedTokens,
+              most,
+              allowance,
+              grow,
+              meter,
+              hold,
+              requestId,
+              trace,
+              signal,
+              watch,
+            };
+            if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
+            const { passing, hidesUsage } = task.passed;
+            const passed = { body: outgoingBody!, id, model, headers: passedOn!, hidesUsage };
+            return passedReply(passing, passed, isStreamed, generation, timing);
           };
-          if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
-          const { passing, hidesUsage } = task.passed;
-          const passed = { body: bytes(), id, model, headers: passedOn!, hidesUsage };
-          return passedReply(passing, passed, isStreamed, generation, timing);
+          return ask();
         };
 
         const { kept } = policies;

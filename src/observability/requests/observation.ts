@@ -124,6 +124,10 @@ class Measured implements Meter, Asked {
     this.#end(status);
   }
 
+  get written(): Promise<unknown> | undefined {
+    return this.#meter.written;
+  }
+
   #end(status: number): void {
     this.status = status;
     this.completeAt = this.#clock.monotonic();

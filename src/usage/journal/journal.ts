@@ -1,9 +1,8 @@
 import type { Millis } from '../../clock.ts';
-import type { Decision } from '../../domain/policy/decision-events.ts';
 import type { Settlement } from '../../domain/usage/usage-events.ts';
 import { serial } from '../../kernel/mailbox.ts';
 import { leastBytes, type Volume, volumeOf } from '../../kernel/rows/disk-space.ts';
-import type { Begun, Entry } from './entry.ts';
+import type { Entry } from './entry.ts';
 import type { JournalFiles } from './files.ts';
 import { OpenFile } from './open-file.ts';
 import { OpenRequests } from './open-requests.ts';
@@ -32,10 +31,13 @@ export interface JournalOptions {
 /** Kept free for requests in flight on file systems where overwriting takes new blocks. */
 const spareBytes = 64 * 1024 * 1024;
 
+const isBegunIn = (entries: readonly Entry[], { request_id }: Settlement): boolean =>
+  entries.some((entry) => entry.kind === 'begun' && entry.begun.request_id === request_id);
+
 /**
- * Requests and their ends on the local disk. `begin` and `settle` return when the operating system has the line (2
- * µs), so it survives the process; the disk is flushed ten times a second, without waiting requests. Without room a
- * request does not begin; an end goes to the reserve.
+ * Requests and their ends on the local disk. `write` returns when the operating system has the lines, so they survive the
+ * process; the disk is flushed ten times a second, without waiting requests. Without room a request does not begin; an end
+ * goes to the reserve.
  */
 export class Journal {
   readonly #options: JournalOptions;
@@ -82,21 +84,24 @@ export class Journal {
     return this.#trouble !== null || this.#hasLittleRoom || this.#present === null;
   }
 
-  /** Returns whether it is written; else the request must not be sent. */
-  begin(begun: Begun): boolean {
+  /**
+   * Writes lines together, all or none. Where they cannot be written, settlements of requests that began before are kept
+   * all the same, and the rest is dropped. Returns whether everything is written.
+   */
+  write(entries: readonly Entry[]): boolean {
+    const begun = entries.filter(({ kind }) => kind === 'begun').length;
+    if (this.#isRoomFor(begun) && this.#append(entries)) return true;
+    const settled = entries.filter((entry) => entry.kind === 'settled' && !isBegunIn(entries, entry.settlement));
+    if (settled.length === 0) return entries.length === 0;
+    if (this.#waiting.length > 0 || !this.#put(settled)) this.#waiting.push(...settled);
+    return settled.length === entries.length;
+  }
+
+  #isRoomFor(begun: number): boolean {
     if (this.isShut) return false;
-    if (this.#reserve.holds(this.#requests.size + 1)) return this.#append([{ kind: 'begun', begun }]);
+    if (begun === 0 || this.#reserve.holds(this.#requests.size + begun)) return true;
     this.#failed(new Error('There is no room for the reserve of the requests in flight.'));
     return false;
-  }
-
-  settle(settlement: Settlement): void {
-    const entry: Entry = { kind: 'settled', settlement };
-    if (this.#waiting.length > 0 || !this.#put([entry])) this.#waiting.push(entry);
-  }
-
-  decide(decision: Decision): boolean {
-    return !this.isShut && this.#append([{ kind: 'decided', decision }]);
   }
 
   isNeeded(number: number): boolean {

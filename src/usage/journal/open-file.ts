@@ -12,11 +12,14 @@ export class OpenFile {
   readonly capacity: number | null;
   readonly #file: FileHandle;
   #bytes = 0;
+  /** Whether the file has more than `#bytes`. */
+  #isLonger: boolean;
 
   constructor(number: number, file: FileHandle, capacity: number | null) {
     this.number = number;
     this.#file = file;
     this.capacity = capacity;
+    this.#isLonger = capacity !== null;
   }
 
   get bytes(): number {
@@ -35,7 +38,8 @@ export class OpenFile {
       try {
         if (this.capacity === null) ftruncateSync(this.#file.fd, this.#bytes);
       } catch {
-        // The next line overwrites a partial one.
+        // The next lines overwrite it, and what is left beyond them goes when the file is closed.
+        this.#isLonger = true;
       }
       throw error;
     }
@@ -56,7 +60,7 @@ export class OpenFile {
 
   /** As far as possible. @param failed gets the errors */
   async close(failed: (error: unknown) => void): Promise<void> {
-    if (this.capacity !== null) await this.#file.truncate(this.#bytes).catch(failed);
+    if (this.#isLonger) await this.#file.truncate(this.#bytes).catch(failed);
     await this.#file.datasync().catch(failed);
     await this.letGo(failed);
   }

@@ -1,13 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import type { Look } from './rows/row-file.ts';
 
-/** By the folder above: this module also runs as a part of `cli/program.js`, a folder beside this one. */
+// By the folder above, because this module also runs as a part of `cli/program.js`.
 const entry = new URL('../kernel/look-entry.mjs', import.meta.url);
 
-/**
- * Looks at the file of the rows in a thread, while this one waits for the store: after a crash that takes a second for 200,000 keys.
- * @returns undefined where it could not be done; then whoever opens the rows looks himself
- */
+/** Checks the row file in a thread (a second for 200,000 keys after a crash). @returns undefined where that failed */
 export const lookAhead = (dir: string): Promise<Look | undefined> =>
   new Promise((resolve) => {
     const worker = new Worker(entry, { workerData: dir, execArgv: [] });

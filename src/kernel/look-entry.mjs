@@ -1,5 +1,5 @@
-// The entry of the thread that looks at the file of the rows is JavaScript because a worker cannot start from a .ts file under
-// tsx or vitest on Node 20. From source it registers tsx for itself; in the build, look-thread.js lies beside it.
+// JavaScript, because a worker cannot start from a .ts file under tsx or vitest on Node 20. In the build, look-thread.js is
+// beside it.
 import { existsSync } from 'node:fs';
 
 const source = new URL('./look-thread.ts', import.meta.url);

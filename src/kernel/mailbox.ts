@@ -1,7 +1,6 @@
-/** Runs a task when its turn has come; what the task answers or throws goes to whoever sent it. */
 export type Mailbox = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** A mailbox whose tasks run one after another, in the order they came; a failed task does not stop the next. */
+/** Runs tasks one after another in the order they came; a failed task does not stop the next. */
 export const serial = (): Mailbox => {
   let last: Promise<unknown> = Promise.resolve();
   return (task) => {

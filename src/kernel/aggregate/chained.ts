@@ -2,7 +2,6 @@ import { type Hashed, ordered } from '../store/event-hash.ts';
 import type { NewEvent } from '../store/store.ts';
 import { prevOf } from './fold.ts';
 
-/** Where a stream ends: what comes next is written behind it. */
 export interface StreamEnd {
   readonly revision: number | null;
   readonly last: Hashed | null;
@@ -10,7 +9,7 @@ export interface StreamEnd {
 
 export const noStream: StreamEnd = { revision: null, last: null };
 
-/** The events as they follow the end of their stream: each but the very first names the hash of the one before. */
+/** The events as they follow the end of the stream, each with the hash of the one before it as `prev`. */
 export const chained = (
   stream: string,
   { revision, last }: StreamEnd,
@@ -18,7 +17,7 @@ export const chained = (
 ): (NewEvent & Hashed)[] => {
   let before = last;
   return events.map((event, index) => {
-    // As it came: a kept answer is repeated byte for byte.
+    // The data keeps its order of members, so that a stored answer is repeated byte for byte.
     const { id, type, data } = event;
     const metadata = ordered({ ...event.metadata, ...prevOf(before) });
     const next = { stream, revision: (revision ?? -1) + 1 + index, id, type, data, metadata };

@@ -10,10 +10,7 @@ import {
   stateOf,
 } from './aggregate.ts';
 
-/**
- * The chart as a table: what projections and replays fold with, since a look-up costs a fortieth of a transition (measured: 0.3 against
- * 13 µs). A property test keeps it equal to `record` and to XState's own `transition()`.
- */
+/** The chart as a table: a look-up takes 0.3 µs where an XState transition takes 13. A property test keeps the two equal. */
 export interface Table<D, F extends DomainEvent> {
   readonly initial: State<D>;
   /** Every event type that some state admits. */
@@ -31,11 +28,10 @@ const refuse = (machine: AnyStateMachine, what: string): never => {
   throw new Error(`chart ${machine.id}: ${what}`);
 };
 
-/** What a state, or the chart as a whole, does without an event. */
+/** Whether a state has something that runs without an event. */
 const actsAlone = (node: AnyStateNode): boolean =>
   [node.always, node.after, node.invoke, node.entry, node.exit].some((list) => list !== undefined && list.length > 0);
 
-/** The chart holds the lifecycle and nothing else; whatever could make the table differ from it is refused here. */
 const check = (machine: AnyStateMachine): void => {
   const { root } = machine;
   if (root.type !== 'compound') refuse(machine, 'it needs states, one at a time');
@@ -60,7 +56,7 @@ const actionName = (transition: AnyTransitionDefinition): unknown => {
   return typeof action === 'object' && action !== null && 'type' in action ? action.type : action;
 };
 
-/** Reads the table off the chart. @throws Error when the chart holds more than a lifecycle */
+/** Builds the table. @throws Error when the chart has more than a lifecycle */
 export const compile = <D extends object, F extends DomainEvent>(
   aggregate: Aggregate<D, F, Decisions<D, F>>,
 ): Table<D, F> => {

@@ -15,7 +15,7 @@ import {
 import { compile, type Table } from './chart.ts';
 import { upcast } from './upcast.ts';
 
-/** A stream holds what its chart cannot have admitted, or lacks an event. Nothing can be decided on it any more. */
+/** The stream has an event that its chart does not admit, or lacks one. No command can be decided on it. */
 export class CorruptStream extends Error {
   override readonly name = 'CorruptStream';
   readonly stream: string;
@@ -31,26 +31,23 @@ export class CorruptStream extends Error {
   }
 }
 
-/** Where an event is: its revision on the stream and its place in the global order. */
 export interface EventPlace {
   readonly revision: number;
   readonly position: bigint;
 }
 
-/** What is known of a stream: its events folded, and where the latest of them are. */
+/** A stream's folded events, and the places of the latest of them. */
 export interface FoldedStream {
   readonly snapshot: Snapshot;
   /** Revision of the last event folded; null while there is none. */
   readonly revision: number | null;
-  /** Position of that event. */
   readonly position: bigint | null;
-  /** The last event of ours: the next one names its hash. */
+  /** The last event of ours; the next one has its hash. */
   readonly last: Hashed | null;
-  /** By event id. */
   readonly places: ReadonlyMap<string, EventPlace>;
 }
 
-/** How many events back a repeated command is recognised; an aggregate's stream is rarely longer. */
+/** How many events back a repeated command is recognised. */
 const placesKept = 64;
 
 export const blank = (machine: AnyStateMachine): FoldedStream => ({
@@ -61,7 +58,7 @@ export const blank = (machine: AnyStateMachine): FoldedStream => ({
   places: new Map(),
 });
 
-/** The replay with events that are now known to follow it; `snapshot` has them applied already. */
+/** Adds events to a folded stream whose `snapshot` has them applied already. */
 export const advance = (
   from: FoldedStream,
   snapshot: Snapshot,
@@ -78,7 +75,7 @@ export const advance = (
   return { snapshot, revision, position, last, places };
 };
 
-/** The place of the last of these events if all of them are on the stream, one after another. */
+/** The place of the last of these events, if all are on the stream one after another. */
 export const placeOfEvents = (
   replay: FoldedStream,
   events: readonly { readonly id: string }[],
@@ -89,18 +86,18 @@ export const placeOfEvents = (
   return inPlace ? replay.places.get(events.at(-1)!.id) : undefined;
 };
 
-/** What an event behind `last` names as the one before it. */
+/** The `prev` of an event that follows `last`. */
 export const prevOf = (last: Hashed | null): { readonly prev?: string } =>
   last === null ? {} : { prev: hashOf(last) };
 
-/** @throws CorruptStream where the event was not written behind what is there now as the one before */
+/** @throws CorruptStream where `prev` is not the hash of the event before */
 export const checkLink = ({ stream, revision, type, metadata }: Recorded, last: Hashed | null): void => {
   if (metadata.prev === prevOf(last).prev) return;
   const before = last === null ? 'nothing' : `what revision ${last.revision} holds now`;
   throw new CorruptStream(stream, revision, type, `it was not written behind ${before}`);
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: folding needs no more of an aggregate than its chart and what events change.
+// biome-ignore lint/suspicious/noExplicitAny: folding needs only the chart and what events change.
 type AnyAggregate = Aggregate<any, any, Decisions<any, any>>;
 
 const tables = new WeakMap<AnyAggregate, Table<object, DomainEvent>>();
@@ -112,11 +109,8 @@ const tableOf = (aggregate: AnyAggregate): Table<object, DomainEvent> => {
 };
 
 /**
- * Folds what the stream holds beyond `from`, with the chart's table: a fortieth of what transitions cost, and a property test
- * keeps the two equal.
- * @param whose an event that is not ours counts for the stream's end and for nothing else, as for whoever follows the log
- * @throws CorruptStream where the chart does not admit an event of ours, a revision is missing, or an event does not name the
- * hash of the one before; none is ever skipped
+ * Folds the events beyond `from`. An event that is not ours counts for the revision and changes nothing.
+ * @throws CorruptStream where the chart does not admit an event of ours, a revision is missing, or `prev` does not match
  */
 export const catchUp = async (
   aggregate: AnyAggregate,

@@ -2,17 +2,15 @@ import type { Clock } from '../../clock.ts';
 
 interface Slot<T> {
   readonly value: T;
-  /** Uses that have not ended. */
   uses: number;
   usedAt: number;
 }
 
-/** What is in use, and what was lately: bounded in number and in idle time, swept in passing, without a timer. */
+/** A cache bounded in number and idle time, swept at each use instead of by a timer. */
 export interface IdleCache<T> {
-  /** Runs with the value of this key, which is made where there is none and stays at least until the end. */
+  /** Runs with the value of this key, which is made if missing and is kept at least until the end. */
   use<R>(key: string, work: (value: T) => Promise<R>): Promise<R>;
   readonly size: number;
-  /** What there is at the moment. */
   values(): Iterable<T>;
 }
 
@@ -20,11 +18,10 @@ export const idleCache = <T>(options: {
   readonly make: () => T;
   readonly clock: Clock;
   readonly idleMs: number;
-  /** Bounds what is idle; what is in use is never forgotten. */
+  /** Bounds the idle values; values in use are always kept. */
   readonly max: number;
 }): IdleCache<T> => {
   const { make, clock, idleMs, max } = options;
-  /** In the order of their last use, the oldest first. */
   const slots = new Map<string, Slot<T>>();
 
   const sweep = (): void => {

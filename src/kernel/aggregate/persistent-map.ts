@@ -1,16 +1,13 @@
 /**
- * A map that never changes: each change makes another version, at a cost that does not grow with what is in it, so that an
- * aggregate with ten thousand events behind it is folded in linear time.
- *
- * One hash table serves all versions (H. G. Baker, "Shallow binding makes functional arrays fast", 1991): the version that
- * was asked last owns it, each other knows in what it differs from a neighbour. An older version is read at the price of
- * the changes in between, which are undone and remembered the other way round.
+ * An immutable map whose changes cost the same whatever its size, so that ten thousand events fold in linear time.
+ * One hash table serves all versions (H. G. Baker, "Shallow binding makes functional arrays fast", 1991): the version read last
+ * owns it, each other holds its difference from a neighbour. Reading an older version undoes the changes in between.
  */
 export class PersistentMap<V extends object | string> {
   readonly size: number;
-  /** Only of the version that owns it. */
+  /** Set in the owning version only. */
   #table: Map<string, V> | undefined;
-  /** Of the others: they hold what `#neighbour` does, but for this one key. */
+  /** Set in the others: they equal `#neighbour` except for this key. */
   #neighbour: PersistentMap<V> | undefined;
   #key = '';
   #value: V | undefined;
@@ -33,7 +30,7 @@ export class PersistentMap<V extends object | string> {
   }
 
   with(key: string, value: V): PersistentMap<V> {
-    // What is empty may be the beginning of many maps, which had better not share a table.
+    // Many maps may start from one empty map; they should not share a table.
     if (this.size === 0) return new PersistentMap(1, new Map([[key, value]]));
     return this.#changed(key, value, this.has(key) ? 0 : 1);
   }
@@ -42,7 +39,7 @@ export class PersistentMap<V extends object | string> {
     return this.has(key) ? this.#changed(key, undefined, -1) : this;
   }
 
-  /** In no order that means anything. */
+  /** In no particular order. */
   keys(): string[] {
     return this.size > 0 ? [...this.#own().keys()] : [];
   }
@@ -61,7 +58,7 @@ export class PersistentMap<V extends object | string> {
     return next;
   }
 
-  /** Hands the table over to a version that differs in one key. */
+  /** Gives the table to a version that differs in one key. */
   #yieldTo(next: PersistentMap<V>, key: string, value: V | undefined): void {
     const table = this.#table as Map<string, V>;
     this.#key = key;
@@ -75,7 +72,6 @@ export class PersistentMap<V extends object | string> {
     else table.set(key, value);
   }
 
-  /** The table as it is in this version. */
   #own(): Map<string, V> {
     const between: PersistentMap<V>[] = [];
     let owner: PersistentMap<V> = this;
@@ -91,7 +87,6 @@ export class PersistentMap<V extends object | string> {
   }
 }
 
-/** A set of ids, in the same way. */
 export class PersistentSet {
   readonly #map: PersistentMap<object>;
 
@@ -119,12 +114,11 @@ export class PersistentSet {
     return new PersistentSet(this.#map.without(id));
   }
 
-  /** In no order that means anything. */
   ids(): string[] {
     return this.#map.keys();
   }
 
-  /** In order, so that equal sets are written alike whatever happened to them before. */
+  /** Sorted, so that equal sets have equal JSON. */
   toJSON(): string[] {
     return this.ids().sort();
   }

@@ -1,15 +1,15 @@
 import type { Recorded } from '../store/store.ts';
 import type { Aggregate, DomainEvent } from './aggregate.ts';
 
-/** A newer Weir has written the event, in a shape that this one does not know. */
+/** A newer release wrote the event, in a shape that is unknown here. */
 export class NewerEvent extends Error {
   override readonly name = 'NewerEvent';
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: of an aggregate no more is needed than the versions of its events.
+// biome-ignore lint/suspicious/noExplicitAny: only the versions of the events are used.
 type Versions = Pick<Aggregate<any, any, any>, 'category' | 'version' | 'upcasts'>;
 
-/** A recorded event as its domain event, in its present shape. @throws NewerEvent */
+/** A recorded event in its present shape. @throws NewerEvent */
 export const upcast = (
   { category, version, upcasts }: Versions,
   { type, data, metadata }: Pick<Recorded, 'type' | 'data' | 'metadata'>,

@@ -9,30 +9,29 @@ import type { Whose } from '../store/ownership.ts';
 import { type Actor, type EventStore, type Metadata, StoreUnavailable } from '../store/store.ts';
 import { type CommandResult, execute, type Memory } from './command.ts';
 
-/** Where a command comes from; ends up in the metadata of its events. */
+/** Where a command comes from; becomes the metadata of its events. */
 export interface Context {
   readonly actor: Actor;
   readonly requestId?: string | undefined;
   readonly ip?: string | undefined;
   readonly userAgent?: string | undefined;
-  /** Id of the command; the same id never writes the same events to a stream twice. Random when absent. */
+  /** The same id never writes the same events twice to a stream. Default: random. */
   readonly commandId?: string | undefined;
-  /** Id of the event that caused this command, where a reactor sent it. */
+  /** The event that caused this command, where a reactor sent it. */
   readonly causationId?: string | undefined;
   readonly correlationId?: string | undefined;
-  /** What the sender waits; shared by all that it tells. Without it the command has one of its own. */
+  /** Shared by all commands of one request. Default: one of its own. */
   readonly budget?: Budget | undefined;
 }
 
 export type CommandInput<C, K extends keyof C> = C[K] extends (state: never, input: infer I) => unknown ? I : never;
 
-/** The live aggregates of one kind: one mailbox each. */
 export interface Actors<D extends object, F extends DomainEvent, C extends Decisions<D, F>> {
   /**
-   * @throws IllegalEvent when the chart does not admit what was decided; and whatever the decision itself throws
-   * @throws StoreUnavailable when the store could not be reached in time; the events may be on the stream or not
-   * @throws WrongRevision when others were first at every attempt
-   * @throws CorruptStream when the stream cannot be replayed
+   * @throws IllegalEvent when the chart does not admit the decided event; and whatever the decision throws
+   * @throws StoreUnavailable when the store did not answer in time; the events may be on the stream or not
+   * @throws WrongRevision when other writers were first at every attempt
+   * @throws CorruptStream
    */
   dispatch<K extends keyof C & string>(
     id: string,
@@ -40,25 +39,24 @@ export interface Actors<D extends object, F extends DomainEvent, C extends Decis
     input: CommandInput<C, K>,
     context: Context,
   ): Promise<CommandResult<D, F>>;
-  /** Forgets what is remembered of the streams, for another log is in their place. */
+  /** Forgets all folded streams, because another log is in their place. */
   forget(): void;
 }
 
 export interface ActorOptions {
   readonly store: EventStore;
   readonly clock?: Clock;
-  /** Events on the streams that are not ours are passed over; default: all are ours. */
   readonly whose?: Whose;
-  /** An aggregate that had no command for so long is forgotten; default five minutes. */
+  /** An aggregate without a command for this long is forgotten; default five minutes. */
   readonly idleMs?: number;
-  /** So many are remembered at most, besides those at work; default 2,000. */
+  /** Idle aggregates that are kept; default 2,000. */
   readonly maxLive?: number;
-  /** Exchanged by the tests, which show that neither can be left out. */
+  /** Replaced by tests, which show that both are needed. */
   readonly mailbox?: () => Mailbox;
   readonly eventId?: EventId;
 }
 
-/** Exactly one dash, between category and id (what `$by_category` splits at); ASCII, since gRPC trailers are. */
+/** One dash, between category and id (`$by_category` splits at it); ASCII, because gRPC trailers are. */
 const streamName = /^[a-z][A-Za-z0-9]*-[\x21-\x2c\x2e-\x7e]+$/;
 
 const metadataOf = (context: Context, commandId: string, at: number, v: number): Metadata => ({

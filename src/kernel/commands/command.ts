@@ -14,22 +14,20 @@ import type { EventId } from '../store/event-id.ts';
 import type { Whose } from '../store/ownership.ts';
 import { type EventStore, type Metadata, type NewEvent, WrongRevision } from '../store/store.ts';
 
-/** What a command led to. */
 export interface CommandResult<D, F extends DomainEvent> {
   readonly state: State<D>;
   readonly events: readonly F[];
-  /** Revision of the stream now; null while it has no events. */
   readonly revision: number | null;
-  /** Position of the last event appended; null when the command changed nothing. */
+  /** Position of the last appended event; null when the command changed nothing. */
   readonly position: bigint | null;
-  /** Position of the stream's last event: who has seen it sees this state. Null while there is none. */
+  /** Position of the stream's last event; null while it has none. */
   readonly head: bigint | null;
 }
 
-/** What an actor remembers of its stream; undefined while it knows nothing, or nothing certain any more. */
+/** What an actor remembers of its stream; undefined while that is unknown or uncertain. */
 export interface Memory {
   replay: FoldedStream | undefined;
-  /** The stream goes on behind that, and what is there was perhaps written by somebody else: it has to be read. */
+  /** The stream may have events behind `replay` that another process wrote, so it has to be read. */
   goesOn: boolean;
 }
 
@@ -38,19 +36,18 @@ export interface Command {
   readonly name: string;
   readonly input: unknown;
   readonly commandId: string;
-  /** Another process may send the command too: the events under its ids are one of the two's, and only the store knows whose. */
+  /** Another process may send this command too; only the store knows which of the two wrote the events. */
   readonly isShared: boolean;
   readonly requestId: string | undefined;
   readonly metadata: Metadata;
   readonly budget: Budget | undefined;
 }
 
-/** How often a command is decided anew because others were first; each time on the stream as they left it. */
 const attempts = 8;
 
 /**
- * One command, from the decision to the append. A memory may be behind the stream, since other processes write too: an
- * append at the exact revision finds that out, and a refusal or an answer without events is given only after a look.
+ * Runs one command, from the decision to the append. The memory may be behind the stream, because other processes write too:
+ * the append names the exact revision, and a refusal or a decision without events is repeated after a read.
  */
 export const execute = async <D extends object, F extends DomainEvent, C extends Decisions<D, F>>(
   aggregate: Aggregate<D, F, C>,
@@ -70,7 +67,6 @@ export const execute = async <D extends object, F extends DomainEvent, C extends
 
   const propose = (from: FoldedStream) => proposal(aggregate, eventId, command, from);
 
-  /** On a memory that may be old only events count: nothing to do and a refusal are judged again after a look. */
   const proposeFromMemory = (from: FoldedStream) => {
     try {
       const proposed = propose(from);
@@ -105,11 +101,11 @@ export const execute = async <D extends object, F extends DomainEvent, C extends
       return resultOf(now, events, appended.position);
     } catch (error) {
       if (!(error instanceof WrongRevision)) {
-        // Without an answer the events are on the stream or not: the next command has to read it from the start.
+        // Without an answer the events may be on the stream or not: the next command reads it from the start.
         memory.replay = undefined;
         throw error;
       }
-      // A stream that ends before what is remembered of it is another one: an older copy of the log is in its place.
+      // The stream is shorter than what is remembered: an older copy of the log is in its place.
       if ((error.actual ?? -1) < (replay.revision ?? -1)) memory.replay = undefined;
       replay = await look();
       const landed = placeOfEvents(replay, records);
@@ -119,7 +115,7 @@ export const execute = async <D extends object, F extends DomainEvent, C extends
   }
 };
 
-/** The events that a command leads to, as records behind what is folded, and whether they are on the stream already. */
+/** The events that a command decides, as records that follow the folded stream, and whether they are there already. */
 const proposal = <D extends object, F extends DomainEvent, C extends Decisions<D, F>>(
   { machine, decide }: Aggregate<D, F, C>,
   eventId: EventId,

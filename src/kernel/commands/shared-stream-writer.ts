@@ -1,32 +1,28 @@
 import { type Mailbox, serial } from '../mailbox.ts';
 import { type Appended, type EventStore, type Expected, type NewEvent, WrongRevision } from '../store/store.ts';
 
-/** Appends to streams that nobody decides on: records of what has happened by itself, in batches. */
 export interface SharedStreamWriter {
   /**
-   * Appends behind whatever is there, all events or none. A batch that failed may be sent again as it is, with the same
-   * ids: it is written once, whatever became of it the first time.
-   * @throws StoreUnavailable when it may be there or not; WrongRevision when others were first at every attempt
+   * Appends all events or none, at the end of the stream. A failed batch may be sent again with the same ids; it is written once.
+   * @throws StoreUnavailable when it may be there or not; WrongRevision when other writers were first at every attempt
    */
   append(stream: string, batch: readonly NewEvent[]): Promise<Appended>;
 }
 
 interface End {
   readonly turn: Mailbox;
-  /** Where the stream is believed to end. Wrong only until the first append. */
+  /** The believed end of the stream; wrong only until the first append. */
   expected: Expected;
-  /** Whether it is known to keep its events for the time that they are wanted, and no longer. */
   isLimited: boolean;
-  /** Where each batch of unknown outcome was sent, by its first id: the store recognises it there and nowhere else. */
+  /** The expected revision of each batch of unknown outcome, by its first id: the store recognises a repeat only there. */
   readonly sentTo: Map<string, Expected>;
 }
 
-/** How often a batch gives way to others that were first. */
 const attempts = 8;
-/** Streams whose ends are remembered; one that is forgotten costs one refused append. */
+/** Streams whose ends are remembered; a forgotten one costs one refused append. */
 const most = 10_000;
 
-/** @param keptSeconds after these the store removes what was appended: it is of use for a time, and may be about persons */
+/** @param keptSeconds the age at which the store removes the events, which may be about persons */
 export const sharedStreamWriter = (
   store: Pick<EventStore, 'append' | 'limitAge'>,
   keptSeconds: number,
@@ -45,7 +41,7 @@ export const sharedStreamWriter = (
   };
 
   const write = async (stream: string, end: End, batch: readonly NewEvent[]): Promise<Appended> => {
-    // Before the first event: one that a crash leaves behind without it would stay for ever.
+    // Before the first event: an event without the limit that a crash leaves behind would stay for ever.
     if (!end.isLimited) await store.limitAge(stream, keptSeconds);
     end.isLimited = true;
     const first = batch[0]?.id ?? '';
@@ -61,7 +57,7 @@ export const sharedStreamWriter = (
           end.sentTo.set(first, expected);
           throw error;
         }
-        // It is not there, and at that place it can never be.
+        // The batch is not there, and can never be at that revision.
         end.sentTo.delete(first);
         end.expected = error.actual ?? 'no_stream';
         if (attempt === attempts) throw error;

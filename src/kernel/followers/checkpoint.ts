@@ -6,26 +6,24 @@ export interface Mark {
   readonly eventId: string;
 }
 
-/** How far a follower of the log has come, and on which log: the last event handled. */
+/** The last event that a follower has handled, and the log that it is on. */
 export interface Checkpoint extends Mark {
   readonly logId: string;
-  /** The last one up to there that the store never removes; absent where none was met. */
+  /** The last event up to there that the store never removes; absent where there was none. */
   readonly lasting?: Mark | undefined;
-  /** Everything up to here was somebody else's; where it is not given, the checkpoint's own position. */
+  /** All events up to here that are behind `position` were foreign. Default: `position`. */
   readonly passed?: string;
 }
 
-/** The checkpoint of one follower, with the version of the follower that wrote it. */
 export interface KeptCheckpoint extends Checkpoint {
   readonly version: number;
-  /** The rows that it belongs to are being made again beside the others: they show nobody anything until it has met those. */
+  /** Its rows are being rebuilt beside the other projections and cannot be read yet. */
   readonly isApart?: true;
 }
 
-/** Of places in the global order; null before the first event. */
+/** For positions in the global order; null is before the first event. */
 export const isBefore = (a: bigint | null, b: bigint | null): boolean => b !== null && (a === null || a < b);
 
-/** What a follower goes on behind. */
 export const placeOf = ({ passed, position }: Checkpoint): bigint => BigInt(passed ?? position);
 
 /** Whether an event is one of ours that the store never removes, by its age or on demand. */
@@ -36,8 +34,8 @@ export const allLast: Lasts = () => true;
 const markOf = ({ position, id }: Recorded): Mark => ({ position: String(position), eventId: id });
 
 /**
- * The checkpoint of who has handled `mine` beyond `before`; undefined where it has never met an event of ours.
- * @param end what else there was up to here was somebody else's
+ * The checkpoint after `mine` beyond `before`; undefined where no event of ours was ever handled.
+ * @param end all other events up to here were foreign
  */
 export const checkpointAfter = (
   before: Checkpoint | undefined,
@@ -56,10 +54,7 @@ export const checkpointAfter = (
   };
 };
 
-/**
- * The checkpoint of who wants nothing of what is there; undefined where nothing of ours is. It names an event that stays: one
- * that is removed could not be found again.
- */
+/** A checkpoint at the end of the log, undefined without events of ours. It names an event that stays, so that it can be found again. */
 export const endOfLog = async (
   store: Pick<EventStore, 'readAll'>,
   { logId, lasts }: { readonly logId: string; readonly lasts: Lasts },
@@ -74,15 +69,14 @@ export const endOfLog = async (
   return undefined;
 };
 
-/** So many events are looked at, at most, to learn whether a log is the one that was followed. */
 const maxLookedAt = 100_000;
 
 /**
- * Why a checkpoint cannot be carried on from, or undefined where it can. Without this a follower of a restored backup
- * would wait for ever: a store says nothing to a position beyond its end.
+ * Why a follower cannot continue from a checkpoint; undefined where it can. A store is silent about a position beyond its end,
+ * so without this check a follower of a restored backup would wait for ever.
  *
- * An event that may be removed proves nothing by being gone. Then the log is the same where the last event before it that
- * stays is in its place, and between the two there is none that stays.
+ * A missing event that may be removed proves nothing. The log is then the same if the last lasting event before it is in
+ * its place and no lasting event is between the two.
  */
 export const whyUnfit = async (
   checkpoint: Checkpoint,
@@ -108,7 +102,7 @@ export const whyUnfit = async (
   return 'the log ends before its place';
 };
 
-/** Whether an event is in its place and no other that stays comes up to a position, which is not the end of the log. */
+/** Whether an event is in its place and no other lasting event follows it up to a position before the end of the log. */
 const isWhole = async (store: Pick<EventStore, 'readAll'>, from: Mark, end: bigint, lasts: Lasts): Promise<boolean> => {
   let isFirst = true;
   const looked = { from: BigInt(from.position), direction: 'forwards', limit: maxLookedAt } as const;
@@ -120,7 +114,7 @@ const isWhole = async (store: Pick<EventStore, 'readAll'>, from: Mark, end: bigi
   return false;
 };
 
-/** `whyUnfit` for the followers of one log, most of which stand at the same event: each place is looked up once. */
+/** `whyUnfit` for many followers, most of which stand at the same event: each place is looked up once. */
 export const fitness = (
   store: Pick<EventStore, 'readAll'>,
   logId: string,

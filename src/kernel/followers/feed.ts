@@ -2,15 +2,13 @@ import type { LogPage } from '../store/log-page.ts';
 import { type Recorded, StoreDamaged, type SubscribeOptions, type Subscription } from '../store/store.ts';
 import type { PageCache } from './page-cache.ts';
 
-/** The subscription that feeds all. */
 export class Source {
-  /** The batch that came last; a follower that joins gets what it lacks of it. */
+  /** The last batch; a follower that joins gets what it lacks of it. */
   last: readonly Recorded[] = [];
-  /** Everything up to here, which is before the last batch, has been handed on. */
+  /** Everything up to here, before the last batch, has been passed on. */
   before: bigint | null;
-  /** Position of the newest event up to there that came from it and is not the store's own: a read finds it. */
+  /** Position of the newest event up to `before` that a read finds, which excludes the store's own. */
   readable: bigint | null = null;
-  /** The store has said that there is nothing more for now. */
   isCaughtUp = false;
   opened: Subscription | undefined;
 
@@ -25,7 +23,7 @@ export class Source {
   }
 }
 
-/** A store of several nodes may read from one that is behind the one that feeds us: it is asked so often before that is believed. */
+/** Short reads before they are believed: in a cluster, a read may go to a node that is behind the subscription's. */
 const maxShortReads = 10;
 
 interface Surroundings {
@@ -37,7 +35,6 @@ interface Surroundings {
   readonly ended: () => void;
 }
 
-/** What one follower is fed. */
 export class Feed {
   readonly #options: SubscribeOptions;
   readonly #around: Surroundings;
@@ -57,7 +54,7 @@ export class Feed {
     this.#options = options;
     this.#around = around;
     this.#position = options.after;
-    // From a later turn, never from within subscribe().
+    // In a later turn, so that nothing is called from within subscribe().
     this.#run = Promise.resolve()
       .then(() => this.#feed())
       .catch((error: Error) => {
@@ -130,7 +127,7 @@ export class Feed {
   async #deliver(batch: readonly Recorded[]): Promise<void> {
     const [first] = batch;
     if (!first) return;
-    // As it is where it can be: what is worked out of one batch serves all whom it is handed to.
+    // The same array where possible: `oursOf` caches its result per array.
     const fresh = this.#isBefore(first.position) ? batch : batch.filter(({ position }) => this.#isBefore(position));
     if (fresh.length === 0) return;
     this.#isBusy = true;
@@ -142,7 +139,7 @@ export class Feed {
     this.#position = fresh.at(-1)!.position;
   }
 
-  /** Reads on from where it is until it has all that came before the last batch of the others, and then joins them. */
+  /** Reads pages up to the last batch of the subscription, and then joins it. */
   async #meet(): Promise<void> {
     for (let shortReads = 0; !this.#hasEnded && !this.#failure; ) {
       const source = this.#around.source();
@@ -153,7 +150,7 @@ export class Feed {
       if (!read || this.#hasEnded) continue;
       await this.#deliver(read.events);
       if (!read.isLast || !this.#isBefore(before)) continue;
-      // All that had come before the read is in it, unless the node that answers is itself behind, or somebody removed it.
+      // The read has all that came before it, unless its node is behind or events were removed.
       if (this.#isBefore(readable) && ++shortReads < maxShortReads) await this.#pause();
       else this.#position = before;
     }
@@ -170,7 +167,7 @@ export class Feed {
     this.#count += source.last.length;
   }
 
-  /** Undefined where the store was away for the moment. */
+  /** Undefined where the store was unavailable. */
   async #unlessAway(page: Promise<LogPage>): Promise<LogPage | undefined> {
     try {
       return await page;

@@ -2,19 +2,14 @@ import type { Ours } from '../store/ownership.ts';
 import type { EventStore, Recorded } from '../store/store.ts';
 import { type Checkpoint, checkpointAfter, endOfLog, type Lasts, whyUnfit } from './checkpoint.ts';
 
-/** The last event of ours that has come from a log: by it that log is known again. */
+/** The last event of ours from a log, by which the log is recognised after a lost connection. */
 export interface LogMark {
   passed(batch: readonly Recorded[]): void;
-  /** A connection was lost, or there is another: another log may answer. */
+  /** The connection was lost or replaced, so another log may answer. */
   doubted(): void;
-  /** Nobody has asked since. */
   readonly isDoubted: boolean;
-  /**
-   * Why the log that is there is not the one that was followed; undefined where it is.
-   * @throws StoreUnavailable, StoreDamaged
-   */
+  /** Why another log is there; undefined where it is the same. @throws StoreUnavailable, StoreDamaged */
   whyAnother(): Promise<string | undefined>;
-  /** Another log is followed from now on. */
   forget(): void;
 }
 

@@ -1,11 +1,9 @@
 import { type LogPage, readPage } from '../store/log-page.ts';
 import type { EventStore } from '../store/store.ts';
 
-/** How far the followers that the subscription feeds had come when a page was asked for. */
+/** As in `Source`. */
 interface Reached {
-  /** Everything up to here has been handed on. */
   readonly before: bigint | null;
-  /** Position of the newest event up to there that is not the store's own: a read finds it. */
   readonly readable: bigint | null;
 }
 
@@ -15,7 +13,7 @@ export interface Reading extends Reached {
 
 const maxPages = 8;
 
-/** Pages of the log that were full, which never change: several followers that begin again want the same. */
+/** Full pages of the log, which never change and which several followers read. */
 export class PageCache {
   readonly #store: Pick<EventStore, 'readAll'>;
   readonly #pages = new Map<bigint | null, Reading>();

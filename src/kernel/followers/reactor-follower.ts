@@ -5,21 +5,20 @@ import { type EventStore, type Recorded, StoreDamaged, type Subscription } from 
 import { checkpointAfter, endOfLog, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
 import { type HaltedFollower, reportHalted } from './halted-follower.ts';
 
-/** A process manager: answers events with commands. What it does must be harmless when done twice. */
+/** Answers events with commands. A repeated reaction must be harmless. */
 export interface Reactor {
   readonly name: string;
-  /** Raised where what it does of old events has changed: it then begins again, and the others do not. */
+  /** Raised when its reaction to old events has changed, so that it begins again. */
   readonly version: number;
-  /** Where it begins when it is new: at the first event of the log, or behind those that are there. */
+  /** Where a new one begins: at the first event, or behind the existing ones. */
   readonly begins: 'at the start' | 'at the end';
-  /** Categories of the streams it reads. */
   readonly categories: readonly string[];
   react(event: Recorded): Promise<void>;
 }
 
-/** So many events of others are passed over, at most, again after a restart. */
+/** Foreign events that are passed over again after a restart, at most. */
 const maxPassed = 10_000;
-/** Tries after which the reactor counts as halted, 25 s after the first at the earliest. */
+/** 25 s after the first try at the earliest. */
 const triesUntilHalted = 8;
 const maxRetryMs = 30_000;
 
@@ -28,20 +27,18 @@ export interface FollowedLog {
   readonly logId: string;
   readonly lasts: Lasts;
   readonly ours: Ours;
-  /** Wait before the second try of a reaction. */
   readonly retryMs: number;
 }
 
-/** One reactor on its way through the log: reacts to one event after another, and repeats a reaction that fails. */
+/** Passes events to one reactor in order, and repeats a reaction that fails. */
 export class ReactorFollower {
   readonly reactor: Reactor;
   readonly #log: FollowedLog;
   readonly #closing = new AbortController();
-  /** What it is done with. */
   checkpoint: KeptCheckpoint | undefined;
   halted: HaltedFollower | undefined;
   #written: KeptCheckpoint | undefined;
-  /** Events of others since the checkpoint was written. */
+  /** Foreign events since the checkpoint was written. */
   #passed = 0;
   #subscription: Subscription | undefined;
 
@@ -52,12 +49,10 @@ export class ReactorFollower {
     this.#written = checkpoint;
   }
 
-  /** Its checkpoint is another than the written one. */
   get isUnwritten(): boolean {
     return this.checkpoint !== this.#written;
   }
 
-  /** Its checkpoint is worth a write. */
   get isDue(): boolean {
     const { checkpoint } = this;
     return checkpoint !== undefined && (checkpoint.position !== this.#written?.position || this.#passed >= maxPassed);

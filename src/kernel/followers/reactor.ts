@@ -17,29 +17,24 @@ export interface ReactorOptions {
   readonly logId: string;
   readonly reactors: readonly Reactor[];
   readonly ours: Ours;
-  /** Default: they all do. */
   readonly lasts?: Lasts;
-  /** Waits before a reaction that failed is tried again, in milliseconds; grows to 30 s. */
+  /** Wait before a failed reaction is repeated; doubles up to 30 s. */
   readonly retryMs?: number;
-  /** The checkpoints follow the reactions by so many milliseconds at most: default 1 s. */
+  /** Pause between two writes of the checkpoints; default 1 s. */
   readonly keepMs?: number;
 }
 
 export interface Reactors {
-  /**
-   * Those that stand still. One whose reaction fails again and again goes on when it succeeds; one that has come to a damaged
-   * or corrupt stream is taken up where it stopped by a restart.
-   */
+  /** Those that have halted. One whose reaction succeeds again continues; one at a damaged or corrupt stream needs a restart. */
   readonly stopped: readonly HaltedFollower[];
-  /** They begin as new ones do, for the log is not the one that they had followed. */
+  /** Begins all of them anew, because the log is another one. */
   beginAgain(reason: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Runs each reactor from its own checkpoint, events in order. A reaction that fails is repeated until it succeeds: none is
- * ever skipped. Where repeating cannot heal it that reactor stops; the others go on. The checkpoints follow the reactions, so
- * a crash repeats the last ones; they do so once a second, since each commit would make the event store's wait for the disk.
+ * Runs each reactor from its own checkpoint. A failed reaction is repeated until it succeeds; where that cannot help, this reactor
+ * stops. Checkpoints are written once a second, because each commit delays the event store's writes; a crash repeats the rest.
  */
 export const startReactors = async (options: ReactorOptions): Promise<Reactors> => {
   const { store, logId, reactors, ours, lasts = allLast, retryMs = 200, keepMs = 1000 } = options;
@@ -49,7 +44,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   const disk = diskSpace(options.dir, () => {});
 
   const checkpoints = checkpointWriter(rows, disk);
-  /** Where a new one begins is written at once: what comes next is not passed over. */
+  /** A reactor that begins at the end has its checkpoint written at once, so that later events are not passed over. */
   const place = async (follower: ReactorFollower): Promise<void> => {
     if (follower.checkpoint || follower.reactor.begins === 'at the start') return;
     await follower.skipToEnd();
@@ -69,7 +64,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
     beginAgain,
   });
   let followers = points.map(({ of, checkpoint }) => new ReactorFollower(of, log, checkpoint));
-  // What a reactor with a damaged checkpoint was done with is not known: it may pass over nothing.
+  // After damage the handled events are unknown, so the reactor may pass over nothing.
   for (const [n, follower] of followers.entries()) if (!points[n]!.damage) await place(follower);
   await checkpoints.keep(followers);
   await checkpoints.seal();
@@ -101,7 +96,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   };
 };
 
-/** Writes checkpoints beside the reactions. A failure is reported once; the next write has the same checkpoints. */
+/** Writes checkpoints. A failure is reported once; the next write includes the same checkpoints. */
 const checkpointWriter = (rows: RowStore<KeptCheckpoint>, disk: DiskSpace) => {
   const failed = (error: unknown) => publish('reaction.failed', { reactor: 'all', stream: '$all', error });
   let hasFailed = false;
@@ -118,7 +113,7 @@ const checkpointWriter = (rows: RowStore<KeptCheckpoint>, disk: DiskSpace) => {
         hasFailed = true;
       }
     },
-    /** Gives their checksums to the rows of an earlier release. */
+    /** Adds checksums to the rows of an earlier release. */
     async seal(): Promise<void> {
       try {
         while (!disk.none && !(await rows.takeOver()));

@@ -1,25 +1,21 @@
 import type { Checkpoint, KeptCheckpoint } from './checkpoint.ts';
 
-/** Where a follower of the log continues. */
 export interface ResumePoint<Of> {
   readonly of: Of;
-  /** Undefined where it begins again. */
   readonly checkpoint: KeptCheckpoint | undefined;
-  /** Why its checkpoint, or what belongs to it, cannot be used. */
   readonly damage: Error | undefined;
 }
 
-/** Reads the checkpoints of followers, and passes over those of another version and those that do not fit the log. */
+/** Reads the checkpoints of followers; those of another version or another log are dropped. */
 export const resumePoints = async <Of extends { readonly name: string; readonly version: number }>(
   all: readonly Of[],
   options: {
     readonly read: (of: Of) => { readonly kept?: KeptCheckpoint | undefined; readonly damage?: Error | undefined };
     readonly whyUnfit: (checkpoint: Checkpoint) => Promise<string | undefined>;
-    /** What another version means. */
+    /** The reason given for another version. */
     readonly changed: string;
-    /** The reason to begin again after damage; undefined where it is reported otherwise. */
+    /** The reason given for damage; absent where damage is reported otherwise. */
     readonly whyDamaged?: (damage: Error) => string;
-    /** Called once for each reason. */
     readonly beginAgain: (reason: string, names: readonly string[]) => void;
   },
 ): Promise<ResumePoint<Of>[]> => {

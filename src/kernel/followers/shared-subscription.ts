@@ -3,22 +3,20 @@ import { Feed, Source } from './feed.ts';
 import { PageCache } from './page-cache.ts';
 
 /**
- * One subscription to the log for any number of followers. To each of them it is as one of its own: every event of others
- * than the store after its place, in order, once. The store's own events come too, once it has met the others.
+ * One subscription to the log for any number of followers. Each gets every event after its position in order, once; the store's own
+ * events only from when it has caught up with the others.
  */
 export interface SharedSubscription extends Pick<EventStore, 'subscribe'> {
-  /** Another log is in the place of the one that was followed: nobody is fed until he has subscribed again. */
+  /** Another log is in place: followers get nothing until they subscribe again. */
   leave(): Promise<void>;
 }
 
 export interface SharedOptions {
-  /** Events that may wait for one follower; beyond that it is behind, and reads for itself. */
+  /** Events that may wait for one follower; beyond that it reads for itself. */
   readonly maxWaiting?: number;
-  /** Wait before a read that failed is tried again, in milliseconds. */
   readonly retryMs?: number;
-  /** Told of each batch before anybody else is. */
+  /** Called with each batch before the followers get it. */
   readonly passed?: (batch: readonly Recorded[]) => void;
-  /** Told as each subscription is. */
   readonly doubted?: () => void;
 }
 
@@ -29,10 +27,9 @@ export const shareSubscription = (
   const feeds = new Set<Feed>();
   const pages = new PageCache(store);
   let source: Source | undefined;
-  /** Called whenever a follower has become idle, has joined or has gone. */
   let moved = (): void => {};
 
-  /** The log goes on at the pace of the fastest of those that it feeds; the others fall behind, and read for themselves. */
+  /** Waits for the fastest follower; the others fall behind and read for themselves. */
   const pace = async (of: Source): Promise<void> => {
     while (source === of && feeds.size > 0 && ![...feeds].some((feed) => feed.isIdle)) {
       await new Promise<void>((resolve) => {

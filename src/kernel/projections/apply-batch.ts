@@ -2,7 +2,7 @@ import type { Passing } from '../rows/row-sweep.ts';
 import type { RowReader, Table } from '../rows/rows.ts';
 import type { Recorded } from '../store/store.ts';
 
-/** What a projection reads and writes: rows of its own tables. Reads see what the batch at hand has written. */
+/** A projection's own tables. Reads see what the current batch has written. */
 export interface Rows {
   get<Row>(from: Table<Row>, key: string): Row | undefined;
   put<Row extends object>(into: Table<Row>, key: string, row: Row): void;
@@ -11,18 +11,16 @@ export interface Rows {
 
 export interface Projection {
   readonly name: string;
-  /** Raised with every change of what the rows look like; those of this projection are then built anew. */
+  /** Raised with every change of the rows' layout; the rows are then rebuilt. */
   readonly version: number;
-  /** Categories of the streams it reads. */
   readonly categories: readonly string[];
-  /** Nobody else writes or, while the log is followed, reads these. */
   readonly tables: readonly Table<object>[];
   /**
-   * Its rows change so often that they are written later than they change (`write-behind.ts`). After a crash it meets events again
-   * that some of its rows have already, and must know them by their position. A range of its tables is read after `written`.
+   * Its rows change so often that they are written later (`write-behind.ts`). After a crash it gets events again that some rows
+   * include already, and must recognise them by their position. `written` makes ranges of its tables complete.
    */
   readonly isWrittenBehind?: true;
-  /** Those of its rows that do not stay; absent where all do. */
+  /** Rows that are removed some day; absent where all stay. */
   readonly passing?: readonly Passing[];
   apply(event: Recorded, rows: Rows): void;
 }
@@ -30,25 +28,24 @@ export interface Projection {
 type TableChanges = ReadonlyMap<string, object | null>;
 
 export interface Applied {
-  /** By the name of the table. Nothing is written yet. */
   readonly changes: ReadonlyMap<string, TableChanges>;
-  /** The event that could not be applied. The changes are those of the events before it. */
+  /** The event that could not be applied; the changes are those of the events before it. */
   readonly failure?: { readonly event: Recorded; readonly error: Error };
 }
 
 const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'));
 
-/** What a batch changes in the rows of one projection, up to the first event that it cannot apply. */
+/** The changes of a batch to one projection's rows, up to the first event that it cannot apply. */
 export const applyBatch = (
   projection: Projection,
   batch: readonly Recorded[],
   stored: Pick<RowReader, 'get'>,
 ): Applied => {
-  /** What is changed of each table, and rows that were read: the events of a batch often concern the same. */
+  // Rows that were read are kept, because the events of a batch often concern the same.
   const touched = new Map<string, { readonly changed: Map<string, object | null>; readonly read: Map<string, object> }>(
     projection.tables.map(({ name }) => [name, { changed: new Map(), read: new Map() }]),
   );
-  /** Rows of others may be further on, or not as far: nothing can be said by them that will be said again. */
+  /** Tables of other projections are refused, because those may be ahead or behind, and a rebuild would differ. */
   const own = ({ name }: Table<unknown>) => {
     const known = touched.get(name);
     if (!known) throw new Error(`${projection.name} does not declare the table ${name}`);
@@ -71,7 +68,7 @@ export const applyBatch = (
     try {
       projection.apply(event, rows);
     } catch (error) {
-      // It may have changed something before it threw: what came before it is applied anew, without it.
+      // The event may have changed rows before it threw, so the events before it are applied again without it.
       return { ...applyBatch(projection, batch.slice(0, index), stored), failure: { event, error: error as Error } };
     }
   }

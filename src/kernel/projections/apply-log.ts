@@ -9,10 +9,9 @@ import type { ReadModelOptions } from './read-models.ts';
 import { type Follower, leastOf, type RowFollowers } from './row-followers.ts';
 import type { RowWriter, WrittenStep } from './row-writer.ts';
 
-/** So many events of others are passed over, at most, again after a restart. */
+/** Foreign events that are passed over again after a restart, at most. */
 const maxPassed = 10_000;
 
-/** What a batch does to one follower. */
 export interface Step extends WrittenStep {
   readonly follower: Follower;
   readonly failure: Applied['failure'];
@@ -26,17 +25,16 @@ interface AppliedLog extends Pick<ReadModelOptions, 'committing' | 'committed'> 
   readonly ours: Ours;
 }
 
-/** Applies the batches of the log to the rows of all active followers, each event once. */
 export class LogApplier {
-  /** Position of the last event of ours that the active followers have; none of them needs what is behind it. */
+  /** Position of the last event of ours that the active followers have. */
   lastOfOurs: bigint | null = null;
   readonly #followers: RowFollowers;
   readonly #writer: RowWriter;
   readonly #log: AppliedLog;
   readonly #progress: ReturnType<typeof catchingUp>;
-  /** Until callers read the rows they need not be in the file batch by batch. */
+  /** Until callers read the rows, many batches are written together. */
   #isBulkLoad = true;
-  /** Events of others since the checkpoints were written. */
+  /** Foreign events since the checkpoints were written. */
   #passed = 0;
 
   constructor(followers: RowFollowers, writer: RowWriter, log: AppliedLog) {
@@ -46,7 +44,6 @@ export class LogApplier {
     this.#progress = catchingUp(log.store, () => leastOf(followers.active));
   }
 
-  /** Begins behind the checkpoints. */
   resume(): void {
     for (const { checkpoint } of this.#followers.active) {
       const handled = checkpoint ? BigInt(checkpoint.position) : null;
@@ -54,13 +51,12 @@ export class LogApplier {
     }
   }
 
-  /** Another log comes. */
   reset(): void {
     this.#passed = 0;
     this.lastOfOurs = null;
   }
 
-  /** A step of one follower: what it has come to, and where it halts. */
+  /** The changes of one follower, and where it halts. */
   step(follower: Follower, mine: readonly Recorded[], end: bigint, stored: Pick<RowReader, 'get'>): Step {
     const { projection, position, repair } = follower;
     const fresh = mine.filter((event) => isBefore(position, event.position));
@@ -90,12 +86,10 @@ export class LogApplier {
     if (this.#isBulkLoad) this.#progress.came(batch.length);
   }
 
-  /** @returns whether it is done */
   async #write(concerned: readonly Follower[], mine: readonly Recorded[], end: bigint): Promise<boolean> {
     const announced = mine.length > 0 && this.#followers.isOpen;
     const all = concerned.map((follower) => this.step(follower, mine, end, this.#writer));
     if (announced) this.#log.committing?.(mine);
-    // One that has come upon damage by now begins again.
     const steps = all.filter(({ follower }) => !follower.repair);
     if (!(await (this.#isBulkLoad ? this.#writer.load(steps) : this.#writer.write(steps)))) return false;
     this.#passed = 0;
@@ -108,7 +102,7 @@ export class LogApplier {
     return true;
   }
 
-  /** Reads for the followers that are behind the furthest of them, until they have come as far. */
+  /** Reads the log for the followers that are behind, until all are equally far. */
   async level(deliver: (batch: readonly Recorded[]) => Promise<void>): Promise<void> {
     for (;;) {
       const furthest = this.#followers.active.reduce<bigint | null>(

@@ -5,13 +5,9 @@ type Gathered = Map<string, Map<string, object | null>>;
 type Write = (changes: Changes, marks: ReadonlyMap<string, KeptCheckpoint>) => Promise<boolean>;
 type Marks = Map<string, KeptCheckpoint>;
 
-/** Rows of one transaction. With more the file is written less often, and the collector has more to carry. */
 const usualRows = 10_000;
 
-/**
- * What many batches change while nobody but their projections reads it. It goes into the file together with the checkpoints
- * that it leads to, and while it does the next batches are gathered.
- */
+/** Gathers the changes of many batches and writes them with their checkpoints; meanwhile the next batches are gathered. */
 export class BulkLoad {
   readonly #write: Write;
   readonly #maxRows: number;
@@ -20,22 +16,19 @@ export class BulkLoad {
   #leaving: Gathered = new Map();
   #isLeft: Promise<boolean> = Promise.resolve(true);
 
-  /**
-   * @param write resolves once both can be read, with whether they are written
-   * @param maxRows of one transaction
-   */
+  /** @param write resolves once both can be read, with whether they are written */
   constructor(write: Write, maxRows = usualRows) {
     this.#write = write;
     this.#maxRows = maxRows;
   }
 
-  /** @returns null for one that is gone, undefined where the file has it as it is */
+  /** @returns null for a removed row, undefined where the file is up to date */
   get({ name }: Table<unknown>, key: string): object | null | undefined {
     const row = this.#news.get(name)?.get(key);
     return row === undefined ? this.#leaving.get(name)?.get(key) : row;
   }
 
-  /** @returns false once something could not be written, since whoever writes was told to end */
+  /** @returns false once a write was given up because the process ends */
   async add(changes: Changes, marks: ReadonlyMap<string, KeptCheckpoint>): Promise<boolean> {
     for (const [table, changed] of changes) {
       const known = this.#news.get(table);
@@ -48,12 +41,11 @@ export class BulkLoad {
     return count < this.#maxRows || this.#leave();
   }
 
-  /** Resolves once all is in the file. */
   async end(): Promise<boolean> {
     return (await this.#leave()) && this.#isLeft;
   }
 
-  /** Begins to write the news once what left before is in the file. @returns whether that is */
+  /** Starts the next write once the previous is done. @returns whether that one succeeded */
   async #leave(): Promise<boolean> {
     if (!(await this.#isLeft)) return false;
     const [changes, marks] = [this.#news, this.#marks];
@@ -65,7 +57,7 @@ export class BulkLoad {
       if (isWritten) this.#leaving = new Map();
       return isWritten;
     });
-    // It is told to whoever writes next.
+    // The next call reports it.
     this.#isLeft.catch(() => {});
     return true;
   }

@@ -4,45 +4,42 @@ import type { Table } from '../rows/rows.ts';
 import { type EventStore, type HeadPoll, headPollMs } from '../store/store.ts';
 import type { ReadModels } from './projection.ts';
 
-/** How far what some tables show may be behind what is (contract K.1). */
+/** How far behind the log some tables may be (contract K.1). */
 export interface Age {
-  /** They show everything that had happened so many milliseconds ago; it grows from look to look. */
+  /** The tables show everything that had happened this long ago. */
   readonly ageMs: Millis;
-  /** They are behind: what they do not show may be there. */
+  /** What the tables do not show may exist. */
   readonly isBehind: boolean;
-  /** They are older than anybody wants to rely on. */
   readonly isTooOld: boolean;
 }
 
 export interface Freshness extends Age {
-  /** Of the tables that are relied on. */
+  /** Of the tables that credentials are judged by. */
   readonly reliedOn: Age;
 }
 
-/** Behind by more than this, beyond the time between two looks, is behind. */
+/** Tables are behind at this age beyond the time between two head polls. */
 const graceMs = 500;
-/** A look that has not been caught up with by then is of no more interest: later ones are. */
+/** Later polls replace one that takes longer. */
 const forgetMs = 60_000;
 
 type Models = Pick<ReadModels, 'position' | 'positionOf' | 'reached' | 'stopped' | 'tables'>;
 
 /**
- * Compares each look at the end of the log with how far the read models have come: whoever has passed that end knows what
- * there was when it was asked for. What answers behind a lost connection may be another log: until that is known, no look counts.
+ * Compares each head poll with the read models: tables that have passed the polled end show everything up to the time of the poll.
+ * After a lost connection no poll counts until it is known that the log is the same.
  */
 export const freshness = (options: {
   readonly store: Pick<EventStore, 'onHeadPoll'>;
   readonly models: Models;
   readonly clock: Clock;
-  /** Of these it is said by itself how old they are: that others stand still does not make them older. */
+  /** Their age is given separately, so that other halted tables do not count. */
   readonly reliedOn: readonly Table<object>[];
-  /** How old they may be and still be relied on; without it, however old. */
   readonly mostMs?: Millis | undefined;
   readonly mark: Pick<LogMark, 'isDoubted' | 'whyAnother'>;
-  /** Told, once for each such log, that what the models hold is not in it. Until it resolves they hold neither. */
+  /** Called once for each other log; the models hold neither log until it resolves. */
   readonly replaced: (why: string) => Promise<void>;
 }): Freshness & {
-  /** Somebody else has found out that another log is there. */
   replaced(why: string): void;
   close(): void;
 } => {
@@ -51,7 +48,6 @@ export const freshness = (options: {
   const reliedOn = ageOf(options.reliedOn, models, clock, mostMs);
   let isChecking = false;
   let isBetweenLogs = false;
-  /** Why what the models hold, or are about to, is of another log. */
   let found: string | undefined;
 
   const leave = async (): Promise<void> => {
@@ -79,7 +75,7 @@ export const freshness = (options: {
       const why = await mark.whyAnother();
       if (why !== undefined && !isBetweenLogs) replaced(why);
     } catch {
-      // The store is away again: the next look asks.
+      // The store is unavailable again: the next poll repeats this.
     }
     isChecking = false;
   };
@@ -99,7 +95,7 @@ export const freshness = (options: {
 
 const ageOf = (tables: readonly Table<object>[], models: Models, clock: Clock, mostMs: Millis | undefined) => {
   const isPassed = (end: bigint): boolean => end === 0n || (models.positionOf(tables) ?? -1n) >= end;
-  // Whoever is open and goes on has caught up with all that there was.
+  // Open read models that have not halted have caught up with the log.
   let knownAt =
     models.stopped.length > 0 && !isPassed(models.position ?? 1n) ? Number.NEGATIVE_INFINITY : clock.monotonic();
   const age: Age = {

@@ -13,7 +13,7 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** The tables that nobody may read now, since their rows are being made again. */
+/** The tables that cannot be read now, because their rows are being rebuilt. */
 export class HiddenRows {
   readonly #keeper: (table: Table<unknown>) => Follower;
   readonly #absent: (projection: string) => Error;
@@ -21,13 +21,11 @@ export class HiddenRows {
   readonly #tables = new Set<string>();
   readonly #waiters = new Set<Waiter>();
 
-  /** @param absent what a read of them throws */
   constructor(keeper: (table: Table<unknown>) => Follower, absent: (projection: string) => Error) {
     this.#keeper = keeper;
     this.#absent = absent;
   }
 
-  /** Of the projections. */
   get names(): string[] {
     return [...this.#followers].map(({ projection }) => projection.name);
   }
@@ -43,12 +41,11 @@ export class HiddenRows {
     this.look();
   }
 
-  /** @throws the error for whoever reads what is hidden */
   check(table: Table<unknown>): void {
     if (this.#tables.has(table.name)) throw this.#absent(this.#keeper(table).projection.name);
   }
 
-  /** Resolves once none of these is hidden; rejects when one of them stays so. */
+  /** Resolves once none of these tables is hidden; rejects when the projection of one has halted. */
   whole(tables: readonly Table<object>[]): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiters.add({ followers: [...new Set(tables.map(this.#keeper))], resolve, reject });
@@ -56,7 +53,6 @@ export class HiddenRows {
     });
   }
 
-  /** To be called when a follower has halted. */
   look(): void {
     for (const waiter of this.#waiters) {
       const hidden = waiter.followers.filter((follower) => this.#followers.has(follower));

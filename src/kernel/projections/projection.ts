@@ -18,9 +18,8 @@ export type { Projection, Rows } from './apply-batch.ts';
 export type { ReadModels } from './read-models.ts';
 
 /**
- * Opens the read models, checks of each that it belongs to the log, and follows it; resolves once everything that the store
- * knew has been applied. What a batch changes and the checkpoints of all go in one LMDB transaction, so each projection
- * applies each event exactly once. One that is behind the others first reads what they had before it was there.
+ * Opens the read models, checks that each belongs to the log, and follows it; resolves once everything that the store knew has been
+ * applied. Changes and checkpoints are written in one LMDB transaction, so each projection applies each event exactly once.
  */
 export const openReadModels = async (options: ReadModelOptions): Promise<ReadModels> => {
   const { dir, looked, projections, store, logId, lasts = allLast, absent = (name) => new RowsAbsent(name) } = options;
@@ -41,7 +40,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   return models;
 };
 
-/** Functions are properties of their own, since callers pass them on alone. */
+/** Functions are own properties, because callers pass them on alone. */
 class OpenReadModels implements ReadModels {
   readonly tables: readonly Table<object>[];
   readonly failed: Promise<never>;
@@ -150,7 +149,7 @@ class OpenReadModels implements ReadModels {
     publish('projection.rebuilt', { reason, projections: projections.map(({ name }) => name) });
     await this.#subscription?.close();
     await this.repairs.end();
-    // Not while a write-behind buffer is on its way into the file.
+    // In turn, so that no write-behind buffer is being written meanwhile.
     await this.#inTurn(async () => {
       for (const follower of all) {
         hidden.hide(follower);
@@ -194,7 +193,7 @@ class OpenReadModels implements ReadModels {
     this.#reject(error);
   };
 
-  /** Resolves when all that the store knew has been applied, or nothing more can be. */
+  /** Resolves when everything that the store knew has been applied, or all have halted. */
   #follow(): Promise<Subscription> {
     const followers = this.#followers;
     return new Promise((resolve, reject) => {
@@ -209,7 +208,6 @@ class OpenReadModels implements ReadModels {
             for (const follower of followers.active) followers.halt(follower, error);
             return resolve(subscription);
           }
-          // Without its files the process is of no use.
           this.#fail(error);
           reject(error);
         },

@@ -8,7 +8,6 @@ import { type RepairOptions, repair } from './row-repair.ts';
 
 type Told = Pick<ReadModelOptions, 'dir' | 'committed' | 'damaged'>;
 
-/** Clears and rebuilds the rows of projections that turn out to be damaged, beside the other projections. */
 export class Repairs {
   readonly #followers: RowFollowers;
   readonly #options: Omit<RepairOptions, 'met'> & Told;
@@ -21,7 +20,6 @@ export class Repairs {
     this.#options = options;
   }
 
-  /** Begins what was found before the rows were open. */
   start(): void {
     for (const follower of this.#followers.all) {
       if (follower.repair === 'rebuilding') this.#rebuild(follower);
@@ -29,10 +27,7 @@ export class Repairs {
     }
   }
 
-  /**
-   * A read has come upon damage. There may be more that no read comes upon, since a range may just be short: so no rows are
-   * read or written until the whole file has been looked at.
-   */
+  /** Reports damage met by a read. A range may be short without an error, so nothing is read until the whole file is checked. */
   found(follower: Follower, error: Error): void {
     this.#isDamaged(follower, error);
     if (!this.#followers.isOpen || this.#isLooking || this.#isEnding) return;
@@ -41,7 +36,6 @@ export class Repairs {
     this.#inTurn(() => this.#lookAtAll());
   }
 
-  /** None begins any more. */
   stop(): void {
     this.#isEnding = true;
   }

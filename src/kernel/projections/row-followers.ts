@@ -10,32 +10,29 @@ import { HiddenRows } from './hidden-rows.ts';
 import { rowWaiters } from './row-waiters.ts';
 import { WriteBehind } from './write-behind.ts';
 
-/** One projection on its way through the log. */
 export interface Follower {
   readonly projection: Projection;
   checkpoint: KeptCheckpoint | undefined;
-  /** Everything up to here is applied or somebody else's. */
+  /** Everything up to here is applied or foreign. */
   position: bigint | null;
   halted: HaltedFollower | undefined;
   readonly writeBehind: WriteBehind | undefined;
-  /** Damaged rows are to be cleared, or have been and are being rebuilt beside the other projections. Their reads throw meanwhile. */
+  /** Damaged rows wait to be cleared, or are being rebuilt. Reads throw meanwhile. */
   repair: 'damaged' | 'rebuilding' | undefined;
 }
 
-/** Where the one is that has come least far; null before the first event. */
 export const leastOf = (some: readonly Follower[]): bigint | null =>
   some.reduce<bigint | null>(
     (least, { position }) => (isBefore(position, least) ? position : least),
     some[0]?.position ?? null,
   );
 
-/** The projections of one file of rows: how far each has come, which may be read, and who waits for them. */
 export class RowFollowers {
   readonly all: readonly Follower[];
   readonly of: (table: Table<unknown>) => Follower;
   readonly hidden: HiddenRows;
   readonly waiters = rowWaiters(() => this.active);
-  /** Callers have the rows. With damage before that they would lack more than the news, so the open fails. */
+  /** Callers use the rows. Damage before that fails the open. */
   isOpen = false;
   readonly #rows: RowStore<KeptCheckpoint>;
 
@@ -45,7 +42,7 @@ export class RowFollowers {
     this.of = followerOfTable(all);
     this.hidden = new HiddenRows(this.of, absent);
     this.#rows = rows;
-    // Where all are to be rebuilt there are no others to do it beside.
+    // With all to be rebuilt, there are no others to do it beside.
     const isAll = all.every(({ repair }) => repair);
     for (const follower of all) {
       if (isAll) follower.repair = undefined;
@@ -53,7 +50,6 @@ export class RowFollowers {
     }
   }
 
-  /** Those that follow the log together. */
   get active(): Follower[] {
     return this.all.filter(({ halted, repair }) => !halted && !repair);
   }
@@ -64,7 +60,6 @@ export class RowFollowers {
     this.waiters.look();
   }
 
-  /** Removes the rows and the checkpoint of one. */
   clear(follower: Follower): void {
     follower.writeBehind?.clear();
     this.#rows.clear(follower.projection.name, follower.projection.tables);
@@ -89,7 +84,7 @@ const followerOfTable = (all: readonly Follower[]): ((table: Table<unknown>) => 
   };
 };
 
-/** Damage to the name of a table looks as if there never had been one. */
+/** A table whose name is damaged seems never to have existed. */
 const lostTable = (
   { absent }: RowStore<KeptCheckpoint>,
   { tables, version }: Projection,
@@ -99,7 +94,7 @@ const lostTable = (
   return lost ? new DamagedRow(`The table ${lost.name} is no longer in the file.`) : undefined;
 };
 
-/** The projections at their checkpoints. Clears the rows of those that begin again. */
+/** The projections at their checkpoints; clears the rows of those that begin again. */
 export const resumedFollowers = async (
   projections: readonly Projection[],
   rows: RowStore<KeptCheckpoint>,

@@ -8,25 +8,23 @@ import type { LogApplier } from './apply-log.ts';
 import type { Follower } from './row-followers.ts';
 import { RowWriter } from './row-writer.ts';
 
-/** Rows of one transaction: requests wait while it is put together. */
+/** Per transaction, during which requests wait. */
 const maxRows = 1_000;
 
 export interface RepairOptions {
   readonly store: Pick<EventStore, 'subscribe'>;
   readonly rows: RowStore<KeptCheckpoint>;
   readonly disk: DiskSpace;
-  /** Runs one task after the other, those of the followers that go on too. */
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
   readonly ours: Ours;
-  /** Of the other followers. */
   readonly applier: Pick<LogApplier, 'step' | 'lastOfOurs'>;
-  /** It has all that the others have, in the file, and goes on with them. */
+  /** Called when the follower has caught up with the others, in the file too. */
   readonly met: () => void;
   readonly halt: (follower: Follower, error: Error, at?: Recorded) => void;
   readonly failed: (error: Error) => void;
 }
 
-/** Makes the rows of one follower from where it is, beside the others, until it has met them. The returned function ends that. */
+/** Rebuilds one follower's rows beside the others until it has caught up. The returned function ends that. */
 export const repair = (follower: Follower, options: RepairOptions): (() => Promise<void>) => {
   const { store, rows, disk, inTurn, ours, applier } = options;
   const writer = new RowWriter(rows, disk, [follower], maxRows);
@@ -50,13 +48,12 @@ export const repair = (follower: Follower, options: RepairOptions): (() => Promi
     const seconds = Math.round((performance.now() - began) / 1000);
     publish('rows.remade', { projection: follower.projection.name, events, seconds });
     options.met();
-    // Not from within a batch of its own.
+    // Without await: this runs within a batch of the subscription.
     void subscription.close();
   };
   const apply = async (batch: readonly Recorded[]): Promise<void> => {
     if (isOver) return;
     const step = applier.step(follower, ours(batch), batch.at(-1)!.position, writer);
-    // It has come upon damage again, and begins again.
     if (follower.repair === 'damaged') return;
     if (!(await writer.load([step]))) return;
     follower.position = step.position;
@@ -68,7 +65,7 @@ export const repair = (follower: Follower, options: RepairOptions): (() => Promi
   const subscription: Subscription = store.subscribe({
     after: follower.position,
     deliver: (batch) => inTurn(() => apply(batch)),
-    // Where nothing is behind it, nothing comes.
+    // Without further events no batch would come.
     caughtUp: () => void inTurn(meet).catch(options.failed),
     failed(error) {
       if (!isOver) stop(error);

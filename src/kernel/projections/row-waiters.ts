@@ -1,7 +1,6 @@
 import { isBefore } from '../followers/checkpoint.ts';
 import type { HaltedFollower } from '../followers/halted-follower.ts';
 
-/** Who applies the log, and how far he has come. */
 export interface Advancing {
   readonly position: bigint | null;
   readonly halted: HaltedFollower | undefined;
@@ -9,16 +8,15 @@ export interface Advancing {
 
 interface Waiter<Follower> {
   readonly position: bigint;
-  /** Undefined: all that go on. */
+  /** Default: all that have not halted. */
   readonly followers: readonly Follower[] | undefined;
   resolve(reached: boolean): void;
 }
 
-/** Those who wait until followers of the log have come so far. @param going those of them that have not stopped */
+/** Callers that wait until followers have reached a position. @param going the followers that have not halted */
 export const rowWaiters = <Follower extends Advancing>(going: () => readonly Follower[]) => {
   const waiters = new Set<Waiter<Follower>>();
   let isOver = false;
-  /** Tells whom it concerns; called whenever one has come further or has stopped. */
   const look = (): void => {
     for (const { position, followers = going(), resolve } of [...waiters]) {
       const behind = followers.filter((follower) => isBefore(follower.position, position));
@@ -28,7 +26,7 @@ export const rowWaiters = <Follower extends Advancing>(going: () => readonly Fol
   };
   return {
     look,
-    /** Resolves true once these have it, or all that go on; false when `withinMs` pass before or it cannot come any more. */
+    /** Resolves true once these followers have reached it; false after `withinMs`, or when they no longer can. */
     reached(position: bigint, withinMs: number, followers: readonly Follower[] | undefined): Promise<boolean> {
       return new Promise((resolve) => {
         const settle = (reached: boolean) => {
@@ -42,7 +40,6 @@ export const rowWaiters = <Follower extends Advancing>(going: () => readonly Fol
         look();
       });
     },
-    /** From now on nobody waits. */
     end(): void {
       isOver = true;
       look();

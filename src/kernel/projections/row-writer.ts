@@ -10,21 +10,18 @@ interface Writer {
   readonly writeBehind: WriteBehind | undefined;
 }
 
-/** What a batch changes of one writer's rows. */
 export interface WrittenStep {
   readonly follower: Writer;
   readonly changes: Changes;
   readonly checkpoint: KeptCheckpoint | undefined;
 }
 
-/** The rows of followers of the log: those in the file, and those that are to be written to it. */
 export class RowWriter {
   readonly #rows: RowStore<KeptCheckpoint>;
   readonly #disk: Pick<DiskSpace, 'write'>;
   readonly #buffers: ReadonlyMap<string, WriteBehind | undefined>;
   readonly #bulk: BulkLoad;
 
-  /** @param maxBulkRows rows of one transaction of a bulk load */
   constructor(
     rows: RowStore<KeptCheckpoint>,
     disk: Pick<DiskSpace, 'write'>,
@@ -45,10 +42,7 @@ export class RowWriter {
     return row === undefined ? this.#rows.get(from, key) : ((row ?? undefined) as Row | undefined);
   }
 
-  /**
-   * Writes in one transaction what these steps change, but for what goes into write-behind buffers.
-   * @returns whether it is done
-   */
+  /** Writes these steps in one transaction, except what goes into write-behind buffers. @returns whether it is done */
   async write(steps: readonly WrittenStep[]): Promise<boolean> {
     const buffered = steps.filter(({ follower: { writeBehind }, changes }) => {
       return writeBehind && !(writeBehind.isEmpty && changes.size === 0);
@@ -60,7 +54,7 @@ export class RowWriter {
     return true;
   }
 
-  /** Adds these steps to the bulk load; a buffer that is not empty takes its own. `get` alone shows them until they are written. */
+  /** Adds these steps to the bulk load, or to a buffer that is not empty. Only `get` shows them until they are written. */
   async load(steps: readonly WrittenStep[]): Promise<boolean> {
     const buffered = steps.filter(({ follower: { writeBehind } }) => writeBehind && !writeBehind.isEmpty);
     for (const step of buffered) step.follower.writeBehind!.add(step.changes, step.checkpoint);
@@ -68,12 +62,12 @@ export class RowWriter {
     return this.#bulk.add(changes, marks);
   }
 
-  /** Ends the bulk load. @returns whether all of it is in the file */
+  /** Ends the bulk load. @returns whether it is in the file */
   loaded(): Promise<boolean> {
     return this.#bulk.end();
   }
 
-  /** Writes the buffers of these, a slice in a turn of the loop, as long as there is room. @param slices of each, at most */
+  /** Writes these buffers slice by slice while there is room. @param slices of each, at most */
   async flushWriteBehind(some: readonly Writer[], slices = Number.POSITIVE_INFINITY): Promise<void> {
     for (const { writeBehind, projection } of some) {
       for (let n = 0; n < slices && writeBehind && !writeBehind.isEmpty; n++) {
@@ -86,7 +80,7 @@ export class RowWriter {
   }
 }
 
-/** Followers have tables of their own, so no step changes what another does. */
+/** Followers have separate tables, so the steps do not overlap. */
 const together = (steps: readonly WrittenStep[]) => ({
   changes: new Map(steps.flatMap(({ changes }) => [...changes])),
   marks: new Map(

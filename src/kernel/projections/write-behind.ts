@@ -3,16 +3,14 @@ import type { Changes, Table } from '../rows/rows.ts';
 
 type TableChanges = Map<string, object | null>;
 
-/** Rows that go into the file together, and the checkpoint that may be written with them. */
 export interface Slice {
   readonly changes: Changes;
-  /** Undefined where the rows are not all that were changed up to a checkpoint. */
+  /** Undefined where the rows are not all changes up to a checkpoint. */
   readonly checkpoint: KeptCheckpoint | undefined;
 }
 
-/** Rows of one slice: some two milliseconds. */
 const rowsOfSlice = 500;
-/** In which everything is written that has changed before, as long as the shortest pause lets it. */
+/** Time in which all earlier changes are written, if the shortest pause allows it. */
 const roundMs = 20_000;
 const longestPauseMs = 500;
 const shortestPauseMs = 20;
@@ -21,31 +19,27 @@ const sizeOf = (changes: ReadonlyMap<string, TableChanges>): number =>
   [...changes.values()].reduce((sum, { size }) => sum + size, 0);
 
 /**
- * What a projection has changed and not yet written. A row that is changed a hundred times between two writes is written
- * once, and read from the file once. After a crash the projection goes on behind the last checkpoint that was written, so that it meets events again which
- * some of its rows have already: each row of such a projection says up to where it counts.
+ * A projection's changes that are not written yet; a row that changes a hundred times is written once. After a crash the projection
+ * gets events again from the last written checkpoint, so each of its rows has the position up to which it counts.
  */
 export class WriteBehind {
-  /** Changed since the rows that are being written were set apart. */
+  /** Changes since `#leaving` was set apart for writing. */
   #news = new Map<string, TableChanges>();
   #leaving = new Map<string, TableChanges>();
-  /** Of the log, for what is leaving and for all. */
   #leavingAt: KeptCheckpoint | undefined;
   #newsAt: KeptCheckpoint | undefined;
   readonly #most: number;
   #pauseMs = longestPauseMs;
 
-  /** @param most rows of a slice */
   constructor(most = rowsOfSlice) {
     this.#most = most;
   }
 
-  /** Until the next slice is due: it is written in few and small steps, so that nobody waits for it. */
   get pauseMs(): number {
     return this.#pauseMs;
   }
 
-  /** @returns null for one that is gone, undefined where the file has it as it is */
+  /** @returns null for a removed row, undefined where the file is up to date */
   get({ name }: Table<unknown>, key: string): object | null | undefined {
     const row = this.#news.get(name)?.get(key);
     return row === undefined ? this.#leaving.get(name)?.get(key) : row;
@@ -55,7 +49,6 @@ export class WriteBehind {
     return this.#news.size === 0 && this.#leaving.size === 0;
   }
 
-  /** @param checkpoint of all changes so far */
   add(changes: Changes, checkpoint: KeptCheckpoint | undefined): void {
     this.#newsAt = checkpoint;
     for (const [table, changed] of changes) {
@@ -66,7 +59,7 @@ export class WriteBehind {
     }
   }
 
-  /** What is to be written next. It is held until `written`. */
+  /** The next slice to write, which is kept until `written`. */
   next(): Slice {
     if (this.#leaving.size === 0) {
       [this.#leaving, this.#news] = [this.#news, this.#leaving];
@@ -104,7 +97,7 @@ export class WriteBehind {
   }
 }
 
-/** Writes buffers a little at a time, whenever a slice of one is due. The returned function ends that. */
+/** Writes a slice whenever one is due. The returned function ends that. */
 export const flushSlowly = (
   buffers: readonly WriteBehind[],
   flush: () => Promise<void>,

@@ -1,13 +1,12 @@
 import { atMost, type Millis } from '../../clock.ts';
 
-/** A commit that takes longer never comes back. In ticks of a timer, so that a machine that was asleep has not waited. */
+/** Counted in ticks of a timer, so that the sleep of a machine does not count. */
 const tickMs = 1000;
 const stuckTicks = 30;
 
 /**
- * Awaits an LMDB commit. lmdb-js puts the reason of a failed one into a second promise, which is an unhandled rejection,
- * and so the end of the process, for whoever does not look at it. Where LMDB cannot even begin, after
- * a commit that broke its file, it settles neither.
+ * Awaits an LMDB commit. lmdb-js puts the reason of a failure into a second promise, which would be an unhandled rejection. After
+ * a commit that broke the file it settles neither.
  * @throws the reason; its `code` is the system's error number
  */
 export const committed = async (writing: Promise<unknown>): Promise<void> => {
@@ -29,11 +28,8 @@ export const committed = async (writing: Promise<unknown>): Promise<void> => {
   }
 };
 
-/** Passes for other callbacks alone: a close that can come to its end does so in a step. */
+/** Time that only other callbacks need; the close itself takes one step. */
 const closeMs: Millis = 100;
 
-/**
- * Closes an environment to which nothing is on its way. lmdb-js never finishes that where the last commit has failed; its files
- * are as the last good one left them.
- */
+/** Closes an environment without pending writes. lmdb-js never finishes that after a failed commit; the files are sound. */
 export const closed = (root: { close(): Promise<void> }): Promise<void> => atMost(closeMs, root.close());

@@ -1,18 +1,17 @@
 import { statfsSync } from 'node:fs';
 
-/** With less than this a volume counts as full: a commit of rows takes some pages, and the pages of its tree. */
+/** Below this a volume counts as full: a commit takes some pages for rows and for their tree. */
 export const leastBytes = 4 * 1024 * 1024;
 const lookAgainMs = 250;
 
-/** The volume that a folder is on. */
 export interface Volume {
-  /** Without end where that cannot be told, as on some virtual file systems. */
+  /** Infinite where unknown, as on some virtual file systems. */
   readonly freeBytes: number;
-  /** A file that has its blocks can be written over when there are no others left: nothing is copied, compressed or shared. */
+  /** A file's blocks can be overwritten on a full volume: no copies on write, no compression, no shared blocks. */
   readonly isWrittenInPlace: boolean;
 }
 
-/** ext2 to ext4 and tmpfs. Files of XFS may share their blocks with copies, and what no list names may do anything. */
+/** ext2 to ext4 and tmpfs. Files of XFS may share blocks. */
 const inPlace: ReadonlySet<number> = new Set([0xef53, 0x01021994]);
 
 export const volumeOf = (dir: string): Volume => {
@@ -28,31 +27,25 @@ export const isFull = (dir: string): boolean => volumeOf(dir).freeBytes < leastB
 
 const enospc = 28;
 const eio = 5;
-/**
- * Whether a commit has failed because the volume was full, which may be a write cut short: it left everything as it was,
- * and may be made again.
- */
+/** Whether a commit failed because the volume was full, possibly by a short write. It changed nothing and can be repeated. */
 const isForWantOfRoom = (error: unknown, dir: string): boolean => {
   const { code } = error as { code?: unknown };
   return code === enospc || (code === eio && isFull(dir));
 };
 
-/** Room for the files of one folder. */
 export interface DiskSpace {
-  /** Nothing can be written now. */
   readonly none: boolean;
   /**
-   * Writes as soon as there is room, again where that was gone at the last moment, until it is done or `end` has been called.
-   * A write that fails is to be avoided: LMDB as of lmdb-js 3.5.6 writes what it says about it behind the end of a buffer.
+   * Writes once there is room, and again after a failure for lack of it, until `end`. Checking first matters: on a failed write
+   * lmdb-js 3.5.6 writes its message beyond the end of a buffer.
    * @returns whether it is done
-   * @throws what it failed with otherwise
+   * @throws every other failure
    */
   write(work: () => Promise<void>): Promise<boolean>;
-  /** From now on nobody waits: what finds no room is not written. */
   end(): void;
 }
 
-/** @param full told once when a write has found the volume full, until one succeeds */
+/** @param full called when a write finds the volume full, once until one succeeds */
 export const diskSpace = (dir: string, full: (error: unknown) => void): DiskSpace => {
   let isWaiting = false;
   let isOver = false;

@@ -18,32 +18,27 @@ import { DamagedFile } from '../../lmdb-pages/damaged-file.ts';
 import { type CheckedFile, checkMetaPages } from '../../lmdb-pages/meta-pages.ts';
 import { isAsWritten, sumOfTable } from './sealed-row.ts';
 
-// Beside the file of the rows is one with a checksum of each of its pages, as they were when it was last closed: it tells
-// what has changed since, a page that is an older one too. After a crash it is of no use, and the file is walked instead.
+// `data.sums` has a checksum of each page from when the file was last closed. After a crash it does not apply, and the trees are
+// walked instead.
 //   0 transaction u64 | 8 checksum of what follows u32 | 12 checksum of each page u32 …
 const HEAD = 12;
 const PAGES_AT_ONCE = 64;
 
-/** As `openRows` has LMDB keep it. */
 const keeping = { isAlone: false, overlaps: true } as const;
 
 const ownFiles = ['data.mdb', 'lock.mdb', 'data.sums'] as const;
 export const fileOf = (dir: string): string => join(dir, 'data.mdb');
 const sumsOf = (dir: string): string => join(dir, 'data.sums');
 
-/** The table of the marks, and the key of the one that says that no row is without its sums. */
+/** The table of the marks, and the mark which says that every row has checksums. */
 export const marksName = 'checkpoints';
 export const formKey = '~form';
 
-/**
- * A table that was damaged is left where it is, and goes on under the next name: what its pages say may not be followed, not
- * even to free them.
- */
+/** A damaged table continues, empty, under the next name: its pages may not be followed, not even to free them. */
 export const nextName = (name: string): string => `${tableOf(name)}~${turnOf(name) + 1}`;
 export const tableOf = (name: string): string => name.replace(/~\d+$/, '');
 const turnOf = (name: string): number => Number(/~(\d+)$/.exec(name)?.[1] ?? 0);
 
-/** The name that each table goes by now, by the names that are in the file. */
 export const namesNow = (all: Iterable<string>): Map<string, string> => {
   const names = new Map<string, string>();
   for (const name of all) {
@@ -54,18 +49,17 @@ export const namesNow = (all: Iterable<string>): Map<string, string> => {
 };
 
 export interface FoundRows {
-  /** What is wrong with the tables that are damaged, by the names that they go by now. */
   readonly damaged: ReadonlyMap<string, Error>;
-  /** Names that tables have gone by and whose pages may be freed. */
+  /** Earlier names of tables, whose pages may be freed. */
   readonly left: readonly string[];
 }
 
 const nothingWrong: FoundRows = { damaged: new Map(), left: [] };
 
 /**
- * Looks at the file of the rows before LMDB maps it.
+ * Checks the row file before LMDB maps it.
  * @param hasOthers whether there may be entries beside its tables
- * @throws DamagedFile where it is of no use
+ * @throws DamagedFile where the whole file is unusable
  */
 const checkRowFile = (dir: string, hasOthers: boolean): FoundRows => {
   const file = fileOf(dir);
@@ -74,7 +68,7 @@ const checkRowFile = (dir: string, hasOthers: boolean): FoundRows => {
   if (checked.place === undefined) return nothingWrong;
   const changed = changedPages(dir, checked);
   if (changed?.length === 0) return nothingWrong;
-  /** Names with rows that have no sums. */
+  /** Tables with rows that have no checksums. */
   const plain = new Map<string, Error>();
   let isSealed = false;
   const { damaged, tables, ownerOf } = checkPages(file, {
@@ -93,7 +87,7 @@ const checkRowFile = (dir: string, hasOthers: boolean): FoundRows => {
       };
     },
     ...(hasOthers && { isBesideTables: (key: Buffer) => key.at(-1) !== 0 }),
-    // What those say of pages that have been left may be wrong.
+    // Abandoned tables last, because their pages may be wrong.
     inOrder(names) {
       const now = new Set(namesNow(names).values());
       return [...names.filter((name) => now.has(name)), ...names.filter((name) => !now.has(name))];
@@ -116,22 +110,19 @@ const checkRowFile = (dir: string, hasOthers: boolean): FoundRows => {
   };
 };
 
-/** What was found in a folder, of the file as it was then. */
 export interface Look {
   readonly found: FoundRows;
-  /** Why the file is of no use. */
   readonly lost: Error | undefined;
-  /** By which whoever opens it knows whether it is still the one that was looked at. */
+  /** Identifies the state of the file that was checked. */
   readonly trace: string;
 }
 
-/** What is wrong with a table, by the name that it is declared with. */
+/** By the declared name. */
 export const damageOf = (look: Look, table: string): Error | undefined => {
   for (const [name, error] of look.found.damaged) if (tableOf(name) === table) return error;
   return undefined;
 };
 
-/** @param hasOthers whether there may be entries beside its tables */
 export const lookAtRows = (dir: string, hasOthers = false): Look => {
   const trace = traceOf(dir);
   try {
@@ -147,7 +138,7 @@ export const lookAtRows = (dir: string, hasOthers = false): Look => {
   }
 };
 
-/** Who writes to a file changes its time. */
+/** Size, time of change and inode. */
 export const traceOf = (dir: string): string => {
   const { size, mtimeNs, ino } = statSync(fileOf(dir), { bigint: true, throwIfNoEntry: false }) ?? {};
   return `${size} ${mtimeNs} ${ino}`;
@@ -157,10 +148,9 @@ export const removeRowFile = (dir: string): void => {
   for (const name of ownFiles) rmSync(join(dir, name), { force: true, recursive: true });
 };
 
-/** The next start walks the file. */
 export const removeSums = (dir: string): void => rmSync(sumsOf(dir), { force: true });
 
-/** The pages that are not as they were when the file was closed; undefined where that is not known. */
+/** The pages that have changed since the file was closed; undefined where unknown. */
 const changedPages = (dir: string, checked: CheckedFile): number[] | undefined => {
   const path = sumsOf(dir);
   if (!existsSync(path)) return undefined;
@@ -196,7 +186,7 @@ const sumsOfPages = (file: string, { transaction, pageSize }: CheckedFile): Buff
   }
 };
 
-/** Puts down what the pages are. For whoever has just closed the file; where it cannot be done, the next start takes longer. */
+/** Writes the checksums of a closed file. After a failure the next start walks the file. */
 export const putDownSums = (dir: string): void => {
   const path = sumsOf(dir);
   const draft = `${path}.new`;

@@ -1,25 +1,22 @@
 import type { Millis } from '../../clock.ts';
 import type { Changes, RowReader, Table } from './rows.ts';
 
-/** Rows that are of no more use from some time on: the store has removed what they were made from, and nobody asks for them. */
 export interface Passing<Row = object> {
   readonly table: Table<Row>;
-  /** @param now wall time */
   readonly isOver: (key: string, row: Row, now: Millis) => boolean;
 }
 
-/** With the type of its rows forgotten. */
+/** Forgets the type of the rows. */
 export const passing = <Row extends object>(table: Table<Row>, isOver: Passing<Row>['isOver']): Passing => ({
   table,
   isOver: isOver as Passing['isOver'],
 });
 
-/** Rows that are looked at in one step: a few milliseconds. */
+/** Takes a few milliseconds. */
 const rowsAStep = 2000;
 
 /**
- * Goes through rows that pass, so many at each step, and removes those that are over.
- * @param write removes rows; it resolves once they are gone
+ * Removes expired rows, a limited number at each step.
  * @returns whether that was the last step of a round
  */
 export const rowSweep = (

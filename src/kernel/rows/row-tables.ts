@@ -8,30 +8,27 @@ import { DamagedRow, sumOfTable } from './sealed-row.ts';
 
 export type RowDatabase = Database<Buffer, string>;
 
-/** There are no tables in the folder, or not all of them: whoever writes there has not made them yet. */
+/** Some tables do not exist: the writing process has not made them yet. */
 export class NoTables extends Error {
   override readonly name = 'NoTables';
 }
 
-/** As LMDB says that there is no such file. */
 const noFile = 2;
-/** With those that tables have gone by before they were damaged. */
+/** Includes earlier names of damaged tables. */
 const maxNames = 1_000;
 
 interface TableOptions {
   readonly readOnly: boolean;
-  /** What a look at the file has found; undefined where it is read-only. */
+  /** Undefined for a read-only file. */
   readonly found: FoundRows | undefined;
-  /** Called with the damage that a read has met; the read throws what it returns. */
+  /** Called when a read meets damage; the read throws its result. */
   readonly foundDamage: (table: string, error: Error) => Error;
 }
 
-/** The tables of one LMDB file under the names that they have in it now, and what is damaged of them. */
+/** The tables of one LMDB file by their present names, and which are damaged. */
 export class RowTables {
   readonly root: RootDatabase<Buffer, string>;
-  /** There was no file. */
   readonly isNew: boolean;
-  /** The tables that were not there when it was opened. */
   readonly absent: ReadonlySet<string>;
   readonly damaged: Map<string, Error>;
   readonly #dir: string;
@@ -39,7 +36,7 @@ export class RowTables {
   readonly #names: Map<string, string>;
   readonly #databases: Map<string, RowDatabase>;
   readonly #sums: ReadonlyMap<string, number>;
-  /** Where a read has met damage there may be more, so the next start looks at the file again. */
+  /** False once a read met damage: the next start then walks the file. */
   #isSound = true;
 
   constructor(dir: string, tables: readonly string[], options: TableOptions) {
@@ -56,7 +53,7 @@ export class RowTables {
       eventTurnBatching: false,
     });
     this.#names = namesNow(this.root.getKeys());
-    // A write that fails is to be avoided.
+    // Freeing pages writes, which must not fail.
     if (!isFull(dir)) for (const name of options.found?.left ?? []) this.#open(name).dropSync();
     this.absent = new Set(wanted.filter((table) => !this.#names.has(table)));
     this.#databases = new Map(wanted.map((table) => [table, this.#open(this.#names.get(table) ?? table)]));
@@ -70,12 +67,11 @@ export class RowTables {
     return database;
   }
 
-  /** What its rows' checksums begin with. */
+  /** The table's part of its rows' checksums. */
   sumOf(table: string): number {
     return this.#sums.get(table)!;
   }
 
-  /** @throws what `foundDamage` returns */
   read<T>(table: string, read: (database: RowDatabase, sum: number) => T): T {
     const database = this.of(table);
     const known = this.damaged.get(table);
@@ -84,7 +80,7 @@ export class RowTables {
       return read(database, this.sumOf(table));
     } catch (error) {
       if (!isDamage(error)) throw error;
-      // After such a page LMDB refuses every read of the snapshot.
+      // After a damaged page LMDB refuses every read of the snapshot.
       this.root.resetReadTxn();
       this.damaged.set(table, error);
       this.#isSound = false;
@@ -92,14 +88,13 @@ export class RowTables {
     }
   }
 
-  /** Makes these puts in one transaction. (The asynchronous transaction() of lmdb-js never answers here.) */
+  /** Runs these puts in one transaction. (The asynchronous transaction() of lmdb-js never answers here.) */
   async commit(put: () => void): Promise<void> {
     await committed(this.root.batch(put));
-    // A snapshot that was opened earlier in this turn of the loop would still show the rows as they were.
+    // A snapshot opened earlier in this turn of the loop would still show the old rows.
     this.root.resetReadTxn();
   }
 
-  /** Continues the table, empty, under another name: the pages of a damaged one may not be followed. */
   leave(table: string): void {
     const next = nextName(this.#names.get(table) ?? table);
     this.#names.set(table, next);
@@ -115,7 +110,7 @@ export class RowTables {
   }
 
   #open(name: string): RowDatabase {
-    // Undefined where it is read-only and not there, which the types do not say.
+    // Undefined where a read-only file does not have it, which the types do not say.
     const database = this.root.openDB({ name, encoding: 'binary' }) as RowDatabase | undefined;
     if (database !== undefined) return database;
     void this.root.close();
@@ -123,7 +118,7 @@ export class RowTables {
   }
 }
 
-/** A RangeError comes of a value that is said to lie beyond the file. */
+/** lmdb-js throws a RangeError for a value whose length reaches beyond the file. */
 const isDamage = (error: unknown): error is Error =>
   error instanceof DamagedRow || error instanceof RangeError || (error instanceof Error && isOfPages(error));
 

@@ -4,22 +4,18 @@ import { formKey, marksName } from './row-file.ts';
 import type { RowTables } from './row-tables.ts';
 import { isSealed, sealPlainRow } from './sealed-row.ts';
 
-/** Rows that are given their checksums in one transaction: a few milliseconds. */
 const rowsAStep = 1_000;
-/** Between two steps, which take some milliseconds each. */
 const pauseMs: Millis = 15;
 
-/** The rows of an earlier release, which have no checksums. */
 export class UnsealedRows {
-  /** Whether there may be any. */
   mayBe: boolean;
   readonly #tables: RowTables;
-  /** Tables that may have some, of the first those behind this key. */
+  /** Tables that may have some; of the first, rows after this key. */
   readonly #left: string[];
   #after: string | undefined;
   readonly #done: () => void;
 
-  /** @param done notes in the file that every row has its checksums */
+  /** @param done notes in the file that every row has checksums */
   constructor(tables: RowTables, names: readonly string[], done: () => void) {
     this.#tables = tables;
     this.#left = [...names];
@@ -27,7 +23,7 @@ export class UnsealedRows {
     this.mayBe = tables.of(marksName).getBinary(formKey) === undefined;
   }
 
-  /** Gives their checksums to some. @returns whether all rows have them now */
+  /** Adds checksums to some rows. @returns whether all rows have them now */
   async sealSome(): Promise<boolean> {
     if (!this.mayBe) return true;
     const [table] = this.#left;
@@ -56,10 +52,7 @@ export class UnsealedRows {
   }
 }
 
-/**
- * Gives their sums to the rows of an earlier release, some at a time, beside all else. The returned function ends that; the next
- * start goes on with it.
- */
+/** Adds checksums to the rows of an earlier release, some at a time. The returned function ends that; the next start continues. */
 export const takeOverRows = (
   rows: { takeOver(): Promise<boolean> },
   disk: Pick<DiskSpace, 'write'>,

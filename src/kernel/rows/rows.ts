@@ -5,7 +5,6 @@ import { DamagedRow, openRow, sealRow } from './sealed-row.ts';
 
 export { NoTables } from './row-tables.ts';
 
-/** Rows of one kind by key, in the order of their keys. */
 export interface Table<Row> {
   readonly name: string;
   /** Never set; carries the type. */
@@ -14,7 +13,6 @@ export interface Table<Row> {
 export const table = <Row extends object>(name: string): Table<Row> => ({ name });
 
 export interface Range {
-  /** Only keys that start with it. */
   readonly prefix: string;
   /** Exclusive; in the direction of reading. */
   readonly after?: string | undefined;
@@ -22,50 +20,40 @@ export interface Range {
   readonly limit: number;
 }
 
-/** Rows as they were last committed. */
 export interface RowReader {
   get<Row>(from: Table<Row>, key: string): Row | undefined;
-  /** The rows of a range, of those that are wanted. */
   range<Row>(from: Table<Row>, range: Range, wanted?: (row: Row) => boolean): { key: string; row: Row }[];
 }
 
-/** What is to be written to a table: rows by key, null for those that go. */
+/** By table and key; null for removed rows. */
 export type Changes = ReadonlyMap<string, ReadonlyMap<string, object | null>>;
 
-/** The LMDB environment behind the read models: a database per table, and the marks of its writers, which move with the rows. */
+/** The LMDB environment of the read models: a database per table, and the marks of its writers, written with the rows. */
 export interface RowStore<Mark> extends RowReader {
-  /** Why there was nothing of use in the folder, which therefore is empty now. */
   readonly lost: Error | undefined;
-  /** The tables that were not there when it was opened. */
+  /** Tables that did not exist when the file was opened. */
   readonly absent: ReadonlySet<string>;
-  /** What is wrong with tables, by their names. Until they are cleared their reads throw. */
+  /** By table. Reads of these throw until they are cleared. */
   readonly damaged: ReadonlyMap<string, Error>;
   /** @throws DamagedRow */
   mark(writer: string): Mark | undefined;
   /** Ends the snapshot that the reads of this turn of the loop share. */
   refresh(): void;
-  /** Rows and marks by writer in one transaction; resolves once both can be read. */
+  /** Writes in one transaction; resolves once the changes can be read. */
   write(changes: Changes, marks: ReadonlyMap<string, Mark>): Promise<void>;
-  /**
-   * Forgets the mark of a writer and all rows of its tables. Where one of them is damaged they begin anew elsewhere in the file,
-   * and what there was of them is touched no more.
-   */
+  /** Removes the mark of a writer and all rows of its tables. Damaged tables are abandoned and begin anew. */
   clear(writer: string, tables: readonly Table<object>[]): void;
-  /**
-   * Gives their sums to some of the rows that an earlier release has written.
-   * @returns whether every row has them now
-   */
+  /** Adds checksums to some rows of an earlier release. @returns whether every row has them now */
   takeOver(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export interface RowOptions {
   readonly readOnly?: boolean;
-  /** What was found in the folder a moment ago, by whoever had the time. */
   readonly looked?: Look | undefined;
-  /** An earlier release has kept marks beside the tables, in JSON. */
+  /** An earlier release kept marks beside the tables, in JSON. */
   readonly hasOldMarks?: boolean;
-  /** Told of damage that a read has come upon; the read throws what it returns. Default: a DamagedRow. */
+  /** Called when a read meets damage; the read throws its result. Default: a DamagedRow. */
   readonly foundDamage?: (table: string, error: Error) => Error;
 }
 
@@ -73,9 +61,8 @@ const damage = (table: string, error: Error): Error =>
   new DamagedRow(`The table ${table} is damaged: ${error.message}`);
 
 /**
- * Opens the tables in `dir`. Read-only, it may be opened beside the process that writes; else the file is looked at first, and
- * one that is of no use is removed.
- * @throws NoTables where it is read-only and they are not there
+ * Opens the tables in `dir`: read-only beside the writing process; otherwise the file is checked first, and removed if unusable.
+ * @throws NoTables where it is read-only and tables are missing
  */
 export const openRows = <Mark extends object>(
   dir: string,
@@ -132,7 +119,7 @@ export const openRows = <Mark extends object>(
         });
         return;
       }
-      // First of all: with it, what is empty would pass for all that there is.
+      // First: with a mark, empty tables would seem complete.
       marked.removeSync(writer);
       for (const { name } of cleared) tables.leave(name);
     },
@@ -141,7 +128,7 @@ export const openRows = <Mark extends object>(
   };
 };
 
-/** The mark of a writer, or why it cannot be gone on from: it or one of these tables was damaged. */
+/** The mark of a writer, or the damage to it or to one of these tables. */
 export const markOf = <Mark>(
   rows: RowStore<Mark>,
   writer: string,
@@ -156,7 +143,6 @@ export const markOf = <Mark>(
   }
 };
 
-/** What there is of use; a file that is of none is removed. */
 const usable = (dir: string, hasOthers: boolean, looked: Look | undefined): Pick<Look, 'found' | 'lost'> => {
   const look = looked?.trace === traceOf(dir) ? looked : lookAtRows(dir, hasOthers);
   if (look.lost) removeRowFile(dir);

@@ -3,33 +3,31 @@ import { crc32c } from '../../lmdb-pages/crc32c.ts';
 
 // A row as it is in the file:
 //   0 mark u8 | 1 sum of its table and key u32 | 5 sum of that and of what follows u32 | 9 the row in MessagePack
-// The sums are CRC-32C. Every read judges them, and so does a walk of the file: nobody would ask for a key that is not the one
-// that was written. MessagePack never begins with the mark: rows of releases
-// that knew no sums are known by that.
+// The sums are CRC-32C, compared by every read and by the walk of the file. MessagePack never begins with the mark, which
+// distinguishes the rows of releases without checksums.
 const MARK = 0xc1;
 const KEY_SUM = 1;
 const ROW_SUM = 5;
 const ROW = 9;
 
-/** Packed without shared structures: any thread or process can read a row by itself. */
+/** Without shared structures, so that any thread or process can read a row by itself. */
 const packr = new Packr({ useRecords: false });
 
-/** A row that is not as it was written. */
 export class DamagedRow extends Error {
   override readonly name = 'DamagedRow';
 }
 
-/** What is in the place of a row's own sums of a table. */
+/** The checksum of a table's name, with which those of its rows begin. */
 export const sumOfTable = (table: string): number => {
   const name = Buffer.from(table);
   return crc32c(name, 0, name.length);
 };
 
 const scratch = Buffer.alloc(2_048);
-/** What LMDB's keys are made of here and in the file alike, but for the first character and those that are rare. */
+/** Characters that lmdb-js writes as single equal bytes, except the first character of a key. */
 const [firstPlain, endOfPlain] = [28, 0x80];
 
-/** By the bytes that lmdb-js writes for the key. */
+/** The checksum over the bytes that lmdb-js writes for the key. */
 const sumOfKey = (table: number, key: string): number => {
   const { length } = key;
   for (let i = 0; i < length; i++) {
@@ -46,13 +44,12 @@ const sumOfRareKey = (table: number, key: string): number => {
   return crc32c(bytes, 0, bytes.length, table);
 };
 
-/** @param table its sum */
 export const sealRow = (table: number, key: string, row: object): Buffer => {
   const bytes = packr.pack(row, RESERVE_START_SPACE | ROW);
   return sealed(table, key, bytes);
 };
 
-/** The same of a row that has none. */
+/** Adds checksums to the bytes of a row without them. */
 export const sealPlainRow = (table: number, key: string, row: Buffer): Buffer => {
   const bytes = Buffer.allocUnsafe(ROW + row.length);
   row.copy(bytes, ROW);
@@ -70,8 +67,8 @@ const sealed = (table: number, key: string, bytes: Buffer): Buffer => {
 export const isSealed = (bytes: Buffer): boolean => bytes[0] === MARK;
 
 /**
- * The row that was written to this key.
- * @param mayBePlain whether it may be one of a release that knew no sums
+ * Unpacks the row of this key.
+ * @param mayBePlain whether it may have no checksums
  * @throws DamagedRow
  */
 export const openRow = <Row>(table: number, key: string, bytes: Buffer, mayBePlain: boolean): Row => {
@@ -88,7 +85,7 @@ const openPlainRow = <Row>(bytes: Buffer): Row => {
   }
 };
 
-/** Whether a row in a raw file is the one that was written to its key; undefined of a row that has no sums. */
+/** Whether a row in a raw file is as written; undefined for a row without checksums. */
 export const isAsWritten = (
   table: number,
   key: Buffer,

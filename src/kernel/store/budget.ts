@@ -1,9 +1,9 @@
 import type { Clock, Millis } from '../../clock.ts';
 
-/** No command takes longer (contract K.1). */
+/** The longest time of a command (contract K.1). */
 const commandMs: Millis = 5_000;
 
-/** The time of one command, which all of its calls and their repeats share; it begins with the first of them. */
+/** The time of one command, shared by its calls and their repeats; starts with the first call. */
 export class Budget {
   #from: Millis | undefined;
   readonly #ms: Millis;

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Recorded } from './store.ts';
 
-/** What of an event is hashed: all of it but its place in the global order, which another store that takes it over assigns anew. */
+/** The hashed fields: all but the position in the global order, which another store that takes the log over assigns anew. */
 export type Hashed = Pick<Recorded, 'stream' | 'revision' | 'id' | 'type' | 'data' | 'metadata'>;
 
-/** Whether RFC 8785 has a form for it: for a number beyond a double, as `1e999` is read, and for half a character it has none. */
+/** Whether RFC 8785 can represent it: not a number beyond a double (`1e999`), nor a lone surrogate. */
 const hasForm = (value: unknown): boolean => {
   if (typeof value === 'string') return value.isWellFormed();
   if (typeof value === 'number') return Number.isFinite(value);
@@ -13,12 +13,12 @@ const hasForm = (value: unknown): boolean => {
   return Object.entries(value).every(([name, inner]) => name.isWellFormed() && hasForm(inner));
 };
 
-/** The event holds what RFC 8785 has no form for, or is nested deeper than any of ours: nobody has written it through Weir. */
+/** The event has no RFC 8785 form or is nested deeper than any of ours, so it was not written through Weir. */
 export class NoCanonicalForm extends Error {
   override readonly name = 'NoCanonicalForm';
 }
 
-/** Ours come from bodies of 64 levels at most (contract A.3). A fixed bound, since how far a stack reaches is another at each call. */
+/** Ours come from bodies of 64 levels at most (contract A.3). Fixed, because the reach of the stack differs between calls. */
 const maxDepth = 128;
 
 /** @throws NoCanonicalForm */
@@ -27,10 +27,7 @@ const deeper = (depth: number): number => {
   return depth + 1;
 };
 
-/**
- * Whether the names of every object come in RFC 8785's order, by UTF-16 code units, and all that is in it has a form there:
- * `JSON.stringify` would write null for a number that is none.
- */
+/** Whether all names are in RFC 8785's order (UTF-16 code units) and every value has a form, so that `JSON.stringify` equals it. */
 const isOrdered = (value: unknown, depth = 0): boolean => {
   if (typeof value !== 'object' || value === null) return hasForm(value);
   const next = deeper(depth);
@@ -44,10 +41,7 @@ const isOrdered = (value: unknown, depth = 0): boolean => {
   return true;
 };
 
-/**
- * The same with the names of every object in that order: whoever hashes it later need not look for it.
- * @throws NoCanonicalForm
- */
+/** A copy with all names in that order, which makes later hashing faster. @throws NoCanonicalForm */
 export const ordered = <T>(value: T): T => orderedFrom(value, 0);
 
 const orderedFrom = <T>(value: T, depth: number): T => {
@@ -60,7 +54,7 @@ const orderedFrom = <T>(value: T, depth: number): T => {
   ) as T;
 };
 
-/** The same where the names are in that order; undefined where no object can have them so: those that are numbers come first. */
+/** The ordered value; undefined where an object cannot be ordered, because JavaScript puts integer names first. */
 const inOrder = <T extends object>(value: T): T | undefined => {
   if (isOrdered(value)) return value;
   const next = ordered(value);
@@ -68,8 +62,7 @@ const inOrder = <T extends object>(value: T): T | undefined => {
 };
 
 /**
- * The event as RFC 8785 writes it: the same text for the same event, whoever has stored or copied it. `JSON.stringify` writes the
- * same where the names are in order, in a third of the time.
+ * The event in RFC 8785 form. For ordered names `JSON.stringify` writes the same in a third of the time.
  * @throws NoCanonicalForm
  */
 export const canonicalEvent = ({ stream, revision, id, type, data, metadata }: Hashed): string => {
@@ -83,5 +76,5 @@ export const canonicalEvent = ({ stream, revision, id, type, data, metadata }: H
 /** The hash of a leaf of an RFC 6962 tree, base64: SHA-256 of a zero byte and the text. */
 export const leafHash = (text: string): string => hash('sha256', `\0${text}`, 'base64');
 
-/** What the event behind this one on its stream names as `prev`, and what its leaf in the tree is. */
+/** The next event's `prev`, and this event's leaf in the tree. */
 export const hashOf = (event: Hashed): string => leafHash(canonicalEvent(event));

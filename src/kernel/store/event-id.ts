@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
-/** Weir's own name space for UUIDv5; drawn once, and never to change, since the store recognises repeats by these ids. */
+/** Weir's UUIDv5 name space. Never to change, because the store recognises repeats by these ids. */
 const nameSpace = Buffer.from('6f1c7a2e9b7d4c53a0e48d15f3b2c961', 'hex');
 
 /**
- * The id of the event number `index` of a command: the same command that decides the same event on the same stream gets
- * the same id, and nothing else does (UUIDv5, RFC 9562). The store compares ids alone, so stream, type and data go in.
+ * A UUIDv5 (RFC 9562): the same command with the same event on the same stream gets the same id. Stream, type and data are
+ * included because the store compares ids only.
  */
 export const eventId = (command: string, index: number, stream: string, type: string, data: object): string => {
   const digest = createHash('sha256')

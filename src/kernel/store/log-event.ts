@@ -3,8 +3,8 @@ import { eventId } from './event-id.ts';
 import type { Actor, NewEvent } from './store.ts';
 
 /**
- * An event of Weir's own about the log as a whole, on one of the streams of the category `log`.
- * @param command the same command makes the same event again, and the store recognises it
+ * An event about the log as a whole, on a stream of the category `log`.
+ * @param command the same command makes the same event, which the store recognises
  */
 export const logEvent = (
   command: string,

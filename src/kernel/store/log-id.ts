@@ -3,13 +3,12 @@ import type { Clock } from '../../clock.ts';
 import { logEvent } from './log-event.ts';
 import { type EventStore, WrongRevision } from './store.ts';
 
-/** One dash, as every stream name; the category is `log`. */
 export const logIdStream = 'log-id';
 const stream = logIdStream;
 const type = 'log.started';
 const form = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The identity of the log: written into it once, at the very first start, and found there ever after. */
+/** The identity of the log, written into it at the very first start. */
 export const logIdOf = async (store: EventStore, clock: Clock): Promise<string> => {
   const { id: known, revision } = await read(store);
   if (known !== undefined) return known;
@@ -24,15 +23,14 @@ export const logIdOf = async (store: EventStore, clock: Clock): Promise<string> 
   }
 };
 
-/** Whether the log was started before; it may be anything else but empty. */
+/** Whether the log was started before, even if it has other events. */
 export const hasLogId = async (store: EventStore): Promise<boolean> => (await knownLogId(store)) !== undefined;
 
-/** The identity of the log where it has one. */
 export const knownLogId = async (store: Pick<EventStore, 'read'>): Promise<string | undefined> => {
   return (await read(store)).id;
 };
 
-/** The first event that is one of ours holds: what others have written there is passed over. */
+/** The first event of ours counts; foreign events are passed over. */
 const read = async (
   store: Pick<EventStore, 'read'>,
 ): Promise<{ readonly id: string | undefined; readonly revision: number | 'no_stream' }> => {

@@ -1,14 +1,10 @@
 import type { Millis } from '../../clock.ts';
 import type { Budget } from './budget.ts';
 
-/**
- * The port to the event store. Two things stand behind it: EventStoreDB or KurrentDB through `src/eventstoredb/`, and an
- * in-memory store in the tests. Positions and revisions are the store's own.
- */
+// The port to the event store. EventStoreDB or KurrentDB implement it through `src/eventstoredb/`, and an in-memory store in tests.
 
-/** Who, when, why and how an event came about. Never part of the data, never a secret. */
 export interface Metadata {
-  /** Wall time of the command in milliseconds; the store's own `created` is outside of our account. */
+  /** Wall time of the command in milliseconds. */
   readonly at: number;
   readonly actor: Actor;
   readonly request_id?: string;
@@ -16,9 +12,8 @@ export interface Metadata {
   readonly user_agent?: string;
   readonly $correlationId: string;
   readonly $causationId: string;
-  /** Version of the event's shape. */
   readonly v: number;
-  /** Of all but the first event of an aggregate: the hash of the one before (`hashOf`). Records that nobody decides on have none. */
+  /** The hash of the event before (`hashOf`), on all but the first event of an aggregate. Records have none. */
   readonly prev?: string;
 }
 
@@ -26,10 +21,10 @@ export interface Metadata {
 export interface Actor {
   readonly type: 'api_key' | 'oauth_client' | 'operator' | 'system';
   readonly id: string;
-  /** Of an operator, whose id is the name of the OS user: the machine, and the command without its arguments. */
+  /** Of an operator, whose id is the OS user: the machine, and the command without its arguments. */
   readonly host?: string;
   readonly command?: string;
-  /** What the operator said: who it is (`--actor`), and why (`--reason`). */
+  /** Given by the operator as `--actor` and `--reason`. */
   readonly name?: string;
   readonly reason?: string;
 }
@@ -46,91 +41,80 @@ export interface Recorded extends NewEvent {
   readonly stream: string;
   /** 0 for the first event of its stream. */
   readonly revision: number;
-  /** Place in the global order: grows from event to event, with gaps. */
+  /** Place in the global order; grows, with gaps. */
   readonly position: bigint;
 }
 
 export interface CallOptions {
-  /** Of a command: its own time. Without it a call has as much as one command. */
+  /** Of a command. Default: a new one. */
   readonly budget?: Budget | undefined;
   /**
-   * The call is made once, on one connection, to the leader: nothing is repeated or gone on with after a loss, which is
-   * `StoreUnavailable`. Whoever answers behind a loss may hold an older copy of the log, and a follower less of it.
+   * Makes the call once, on one connection, to the leader; a loss is `StoreUnavailable`. After a reconnection an older copy of
+   * the log may answer, and a follower may have less of it.
    */
   readonly once?: boolean;
 }
 
-/** Whether the store takes commands: there is a leader, and a quorum behind it. */
 export type StoreState =
   | { readonly is: 'there' }
-  /** It was there, and is not; `refuses` where it answers that we may not. Then `why` may be told to anybody. */
+  /** Was there before. `refuses`: the store denies the user rights. `why` may then be shown to anybody. */
   | { readonly is: 'lost'; readonly why: string; readonly refuses: boolean }
-  /** It has never answered. */
   | { readonly is: 'unknown'; readonly why: string };
 
-/** The end of the log is looked at so often (contract K.1). */
+/** Pause between two polls of the end of the log (contract K.1). */
 export const headPollMs: Millis = 500;
 
-/** What one look at the log told: whoever has seen everything up to `end` knows what there was at `askedAt`. */
+/** One poll of the end of the log, which had no event beyond `end` at `askedAt`. */
 export interface HeadPoll {
   /** Monotonic. */
   readonly askedAt: Millis;
-  /** Position of the newest event of all, the store's own included; 0 for an empty log. */
+  /** Position of the newest event, the store's own included; 0 for an empty log. */
   readonly end: bigint;
 }
 
-/** The revision that the stream must be at, or that it must not exist. `any` is not offered: it can write twice. */
+/** The revision that the stream must have. `any` is not offered, because its repeat can write twice. */
 export type Expected = number | 'no_stream';
 
 export interface Appended {
-  /** Revision of the last event of the append. */
   readonly revision: number;
   readonly position: bigint;
 }
 
 export interface Subscription {
-  /** Ends it; resolves when the last delivery has returned. */
   close(): Promise<void>;
 }
 
 export interface SubscribeOptions {
-  /** Exclusive; null means from the very first event. */
+  /** Exclusive; null: from the first event. */
   readonly after: bigint | null;
-  /**
-   * What has come since the last call, in order, never empty. The next batch waits until this one's promise is settled.
-   * A rejection is fatal for the subscription: it ends and `failed` is told.
-   */
+  /** Never empty, in order, one call at a time. A rejection ends the subscription with `failed`. */
   readonly deliver: (batch: readonly Recorded[]) => Promise<void>;
-  /** Told each time everything known to the store has been delivered. */
   readonly caughtUp?: () => void;
-  /** Told of each loss of its connection, and when it has another: behind that another log may answer. */
+  /** Called at each loss of the connection and each new one: another log may answer. */
   readonly doubted?: () => void;
-  /** Told when the subscription cannot go on (a rejected delivery, damage, credentials refused); losses of connection are not that. */
+  /** Called when the subscription cannot continue (rejected delivery, damage, refused credentials), not for a lost connection. */
   readonly failed: (error: Error) => void;
 }
 
 export interface EventStore {
   /**
-   * Appends all events or none. An append whose outcome is unknown (time-out, lost connection) is repeated with the same
-   * ids until it is known or the time is up.
-   * @throws WrongRevision when the stream is not where it was expected to be and these events are not what is there
-   * @throws StoreDamaged when what has to be looked at for it is damaged, or was deleted for good; so does every read
-   * @throws StoreUnavailable when the outcome could not be learned in time: the events may be there or not; at once while the
-   * store is known to take nothing
+   * Appends all events or none. While the outcome is unknown it is repeated with the same ids until the time is up.
+   * @throws WrongRevision when the stream is elsewhere and these events are not there
+   * @throws StoreDamaged when data needed for it is damaged or deleted for good; reads too
+   * @throws StoreUnavailable when the outcome is unknown; at once while the store is known to take nothing
    */
   append(stream: string, events: readonly NewEvent[], expected: Expected, options?: CallOptions): Promise<Appended>;
-  /** The stream's events in order from `from` (default 0), `limit` at most; nothing where there is no such stream. */
+  /** Events in order from `from` (default 0), `limit` at most; none where the stream does not exist. */
   read(
     stream: string,
     options?: CallOptions & { readonly from?: number; readonly limit?: number },
   ): AsyncIterable<Recorded>;
-  /** From now on events of the stream that are older than `seconds` are hidden, and in time removed. */
+  /** Hides events older than `seconds`, and removes them in time. */
   limitAge(stream: string, seconds: number, options?: CallOptions): Promise<void>;
-  /** Hides every event of the stream; nothing happens where there is none. */
+  /** Hides every event of the stream, if there is one. */
   remove(stream: string): Promise<void>;
   /**
-   * Events of the global order, without the store's own (`$`) ones unless they are asked for. Forwards from `from` inclusive,
-   * backwards from before it.
+   * Events of the global order, the store's own (`$`) only with `withOwn`. Forwards includes `from`, backwards excludes it.
    * @throws NoSuchPosition
    */
   readAll(options: {
@@ -140,20 +124,17 @@ export interface EventStore {
     readonly limit: number;
     readonly withOwn?: boolean;
   }): AsyncIterable<Recorded>;
-  /** Every event of the global order, the store's own included, from history into live, resumed by itself after any loss of connection. */
+  /** Every event, the store's own included, past and live; resumes after a lost connection. */
   subscribe(options: SubscribeOptions): Subscription;
-  /**
-   * Finds out whether this user may do all that Weir does there, without writing anything.
-   * @throws StoreRefuses with the right that is missing
-   */
+  /** Checks without writing that the user has all rights that Weir needs. @throws StoreRefuses with the missing right */
   proveRights(): Promise<void>;
   readonly state: StoreState;
-  /** Told of each look at the end of the log, twice a second while the store is there. The returned function ends it. */
+  /** Calls back after each successful poll of the end of the log. The returned function ends it. */
   onHeadPoll(listener: (poll: HeadPoll) => void): () => void;
   close(): Promise<void>;
 }
 
-/** The stream had moved on, or was not there. `actual` is null for a stream that does not exist. */
+/** The stream has another revision; `actual` is null where it does not exist. */
 export class WrongRevision extends Error {
   override readonly name = 'WrongRevision';
   readonly stream: string;
@@ -167,12 +148,12 @@ export class WrongRevision extends Error {
   }
 }
 
-/** The store has come upon something that is not what was written to it; it says so each time it is asked again. */
+/** The store found data that is not what was written. */
 export class StoreDamaged extends Error {
   override readonly name = 'StoreDamaged';
 }
 
-/** Somebody has deleted the stream for good (a tombstone): nothing can be read there or written, ever again. */
+/** The stream has a tombstone: nothing can be read or written there any more. */
 export class StreamDeleted extends StoreDamaged {
   constructor(stream: string, cause?: unknown) {
     super(`Somebody has deleted the stream ${stream} of the event store for good: restore a backup of before.`, {
@@ -181,15 +162,15 @@ export class StreamDeleted extends StoreDamaged {
   }
 }
 
-/** No event begins at the position that a read was to begin with, and none will: the log is another one. */
+/** No event begins at the position of a read: the log is another one. */
 export class NoSuchPosition extends Error {
   override readonly name = 'NoSuchPosition';
 }
 
-/** The store did not answer in time or refuses us; nothing is known about what was asked. */
+/** The store did not answer in time or refuses; the outcome is unknown. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** The store answers that we may not, tomorrow as today. What it says may be told to anybody. */
+/** The store denies the user a right. The message may be shown to anybody. */
 export class StoreRefuses extends StoreUnavailable {}

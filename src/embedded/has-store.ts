@@ -2,14 +2,11 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATA_FILE } from './store/database.ts';
 
-/**
- * Whether there is a store in a folder, in use or not; an empty file is none yet.
- * @throws Error of the file system where this user may not look
- */
+/** Whether the folder has a store; an empty file does not count. @throws Error of the file system */
 export const hasStore = (dir: string): boolean =>
   (statSync(join(dir, DATA_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
 
-/** Why there is no store in a folder, without a full stop. */
+/** Without a full stop. */
 export const whyNoStore = (dir: string): string =>
   existsSync(join(dir, DATA_FILE))
     ? `The event store in ${dir} is empty: its ${DATA_FILE} has 0 bytes, as where a restore broke off`

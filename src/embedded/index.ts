@@ -22,36 +22,35 @@ export { CORRUPT_SIGNALS };
 
 export interface EmbeddedOptions {
   readonly dir: string;
-  /** TCP on 127.0.0.1 only when asked for; else a unix socket mode 0600 */
+  /** TCP on 127.0.0.1; default: a unix socket of mode 0600. */
   readonly port?: number;
-  /** PEM texts; plain text without */
+  /** Default: plain text. */
   readonly tls?: Tls;
-  /** The one who may use it; needs `tls`, without which clients keep their credentials to themselves */
+  /** The only user. Needs `tls`, because clients send no credentials without it. */
   readonly user?: User;
-  /** where gossip sends clients: for names and ports that are not those they asked by */
+  /** The host and port that gossip gives to clients; default: those of the request. */
   readonly advertise?: Advertised;
-  /** for itself alone: `runningEndpoint` does not tell others of it, who would lose it when this process is done */
+  /** Hides the endpoint from `runningEndpoint`, because the store ends with this process. */
   readonly unannounced?: boolean;
-  /** run on the calling thread instead of a worker (tests) */
+  /** Runs on the calling thread (tests). */
   readonly inThread?: boolean;
 }
 
 export interface Embedded {
-  /** 'unix:/abs/path' or '127.0.0.1:port' */
+  /** `unix:/abs/path` or `127.0.0.1:port`. */
   readonly endpoint: string;
-  /** where it has begun on too full a volume: nothing is written until there is room */
+  /** Set when the volume was too full at the start: nothing is written until there is room. */
   readonly shortage: Shortage | undefined;
-  /** the volume is too full now: appends are refused */
+  /** The volume is too full now; appends are refused. */
   readonly hasNoRoom: boolean;
-  /** resolves with the reason if the store stops by itself (fail-stop) */
+  /** Resolves with the reason when the store stops by itself. */
   readonly failed: Promise<Error>;
   close(): Promise<void>;
 }
 
 /**
- * Starts the event store in `dir`, creating it when there is none.
- * @throws StoreLocked when a live process has it open, StoreCorrupt when its files are damaged, Error when the
- * directory cannot be used
+ * Starts the event store in `dir`, and creates it if needed.
+ * @throws StoreLocked while another process uses it; StoreCorrupt; Error for an unusable directory
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const dir = resolve(options.dir);
@@ -120,7 +119,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
 
 export { hasStore, whyNoStore } from './has-store.ts';
 
-/** Ends a store whose file turns out to be damaged. */
+/** Stops a store whose file turns out to be damaged. */
 async function damaged(dir: string, store: RunningStore, calledOff: AbortSignal): Promise<Error> {
   const damage = await damageOfPages(dir, calledOff);
   if (damage === undefined || calledOff.aborted) return never;
@@ -151,7 +150,7 @@ function prepare(dir: string): void {
   }
 }
 
-/** One level after the other: Node's recursive form never returns on file systems such as /proc. */
+/** One level at a time, because Node's recursive form never returns on file systems such as /proc. */
 function makeDirectory(dir: string): void {
   if (existsSync(dir)) return;
   makeDirectory(dirname(dir));

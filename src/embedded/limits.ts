@@ -1,28 +1,28 @@
-/** What one request may cost. Sizes in bytes unless the name says otherwise. */
+/** Limits of one request. Bytes, unless the name says otherwise. */
 export interface Limits {
-  /** Longest gRPC message accepted; as the client's own 17 MiB. */
+  /** Longest gRPC message, as the client's own limit. */
   readonly messageBytes: number;
-  /** The data of all events of one append; as on a real node, nothing else counts. */
+  /** Data of all events of an append; metadata does not count, as on a real node. */
   readonly appendBytes: number;
   /** Data, metadata and twice the type of one event. */
   readonly eventBytes: number;
-  /** Roughly what the events of one append take on disk: it bounds how many there can be. */
+  /** Approximate size of an append on disk, which bounds the number of its events. */
   readonly storedBytes: number;
-  /** Without the `$$` of metastreams, which the server itself puts in front. A key of LMDB has 1978 with them. */
+  /** Without the `$$` of metastreams. LMDB allows keys of 1,978 bytes. */
   readonly streamNameBytes: number;
   readonly eventTypeBytes: number;
   readonly subscriptions: number;
   readonly regexChars: number;
-  /** A subscriber with more than this unsent is fed from disk until it has caught up. */
+  /** A subscriber with more unsent data is fed from disk until it has caught up. */
   readonly liveBacklogBytes: number;
   readonly liveBacklogMessages: number;
-  /** Below this many free bytes on the volume appends are refused; reads go on. */
+  /** With less free space appends are refused; reads continue. */
   readonly freeSpaceBytes: number;
-  /** A file that is given up when the volume gets full all the same. */
+  /** Size of a file that is deleted when the volume gets full. */
   readonly ballastBytes: number;
 }
 
-/** The append limit is the strictest production default: 1 MiB up to server version 25.0. */
+/** The append limit is the strictest default of real nodes: 1 MiB up to version 25.0. */
 export const defaultLimits: Limits = {
   messageBytes: 17 * 1024 * 1024,
   appendBytes: 1024 * 1024,

@@ -1,5 +1,4 @@
-// The entry of the process that reads a store's files from outside, for `verify` and `backup`: a damaged file may kill
-// it and nothing else. JavaScript for the same reason as worker-entry.mjs.
+// Entry of the process that reads a store's files, which a damaged file may kill. JavaScript for the reason in worker-entry.mjs.
 import { existsSync } from 'node:fs';
 
 const source = new URL('./maintenance/child.ts', import.meta.url);

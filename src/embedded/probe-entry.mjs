@@ -1,5 +1,5 @@
-// Opens a store's LMDB file in a process of its own and reads from it, so that a file LMDB cannot survive kills this
-// process and not the server. Arguments: the file, and `all` to read every page rather than the ends of each table.
+// Opens an LMDB file and reads from it, so that a damaged file kills this process and not the server. Arguments: the file,
+// and `all` to read every page instead of the ends of each table.
 import { open } from 'lmdb';
 
 const [path, extent] = process.argv.slice(2);

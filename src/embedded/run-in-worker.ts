@@ -4,11 +4,11 @@ import type { RunningStore, StoreOptions } from './run-store.ts';
 import { StoreCorrupt } from './store/records/corrupt.ts';
 import type { Report } from './worker.ts';
 
-/** Runs a store on a thread of its own, which ends with the store. */
+/** Runs a store on its own thread. */
 export function runInWorker(options: StoreOptions): Promise<RunningStore> {
   const worker = new Worker(workerEntry, {
     workerData: options,
-    // Loaders of the parent, such as vitest's, do not work in here; the entry registers what it needs.
+    // The parent's loaders, such as vitest's, do not work in the worker.
     execArgv: [],
   });
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
@@ -29,7 +29,7 @@ export function runInWorker(options: StoreOptions): Promise<RunningStore> {
     worker.on('message', (message: Report) => {
       if (message.is === 'failed') {
         reason = new Error(message.message);
-        // Its thread may never end: not as long as a commit is stuck.
+        // The thread may never end while a commit is stuck.
         if (!closing) fail(reason);
       } else if (message.is === 'refused') {
         closing = true;

@@ -31,20 +31,19 @@ export interface StoreOptions {
   readonly dir: string;
   readonly listen: Listen;
   readonly tls?: Tls | undefined;
-  /** Everybody may do everything without. */
+  /** Default: every caller may do everything. */
   readonly user?: User | undefined;
-  /** Where gossip says that it is; without, by the name that each client asked by. */
+  /** Given to clients by gossip; default: the name by which they asked. */
   readonly advertise?: Advertised | undefined;
   readonly pings?: ServerOptions['pings'];
   readonly limits?: Partial<Limits>;
   readonly faults?: Faults;
-  /** Whether the file is as it was left, so that its pages may be looked at while it serves (`damageOfPages`). */
+  /** Nobody wrote to the file since it was closed, so its pages are checked while it serves (`damageOfPages`). */
   readonly untouched?: boolean;
-  /** How often what `$maxAge` has hidden is removed. Default every ten minutes. */
+  /** Pause between removals of what `$maxAge` hides; default ten minutes. */
   readonly sweepEveryMs?: number;
-  /** Wall clock, milliseconds; for tests, as what follows. */
+  /** Wall clock, milliseconds. For tests, as are the rest. */
   readonly now?: () => number;
-  /** Asked for the room on the volume. */
   readonly freeBytes?: FreeBytes;
   readonly lookAtSpaceEveryMs?: number;
   readonly stuckAfterMs?: number;
@@ -52,21 +51,20 @@ export interface StoreOptions {
 
 export interface RunningStore {
   readonly endpoint: string;
-  /** Where it has begun on too full a volume: nothing is written until there is room. */
+  /** Set when the volume was too full at the start. */
   readonly shortage: Shortage | undefined;
   readonly failed: Promise<Error>;
   close(): Promise<void>;
-  /** Ends at once, and commits nothing more than what is under way. */
+  /** Ends at once, without committing what waits. */
   abandon(): Promise<void>;
 }
 
-/** A store on the caller's own thread, who can look inside. */
 export interface LocalStore extends RunningStore {
-  /** Calls that are not over: appends, reads and subscriptions alike. */
+  /** Calls that are not over. */
   readonly calls: GrpcServer['calls'];
 }
 
-/** Bytes waiting for the disk above which a call that appends is not read any further. */
+/** With more bytes waiting for the disk, calls that append are not read further. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;
 const CLOSE_MS = 2000;
 const SWEEP_EVERY_MS = 600_000;
@@ -74,7 +72,7 @@ const HIGHEST_POSITION = 2 ** 53;
 const STREAMS = '/event_store.client.streams.Streams';
 const FEATURES = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
 const GOSSIP = '/event_store.client.gossip.Gossip/Read';
-/** The client asks these without credentials, whatever it was given. */
+/** Clients call these without credentials. */
 const OPEN_TO_ALL = new Set([FEATURES, GOSSIP]);
 
 /** Opens the log in `dir` and serves it on this thread. The caller holds the lock and has checked the files. */
@@ -170,7 +168,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
       stopSweeping();
       server.refuse();
       await Promise.all([server.close(reason), laid]);
-      // After a failed commit LMDB may never finish closing; its files are as the last good commit left them.
+      // After a failed commit LMDB may never finish closing; its files are as of the last good commit.
       await Promise.race([files.root.close(), wait(CLOSE_MS, undefined, { ref: false })]);
     })();
     return stopping;
@@ -200,7 +198,7 @@ function methodsOf(log: Log, gossip: Handler, user: User | undefined): ReadonlyM
     [`${STREAMS}/Tombstone`, deleteMethod(log, 'tombstone')],
     [FEATURES, featuresMethod()],
     [GOSSIP, gossip],
-    // Third-party clean-ups list first; "there is none" lets them go on where UNIMPLEMENTED would stop them.
+    // Some tools list first; "there is none" lets them continue, UNIMPLEMENTED would not.
     ['/event_store.client.persistent_subscriptions.PersistentSubscriptions/List', listMethod()],
   ]);
   if (user === undefined) return methods;
@@ -208,15 +206,15 @@ function methodsOf(log: Log, gossip: Handler, user: User | undefined): ReadonlyM
   return singleUser(user, methods, OPEN_TO_ALL, denied);
 }
 
-/** The returned function ends it. */
+/** @returns ends it */
 function sweepEvery(everyMs: number, sweeper: Sweeper, files: LogFiles, space: { readonly low: boolean }): () => void {
   let sweeping = false;
   const timer = setInterval(() => {
-    // A process that died while it read the files, such as a check of them, still holds its place among the readers.
+    // Frees the reader slots of killed processes, such as a verification.
     files.root.readerCheck();
     if (sweeping || space.low) return;
     sweeping = true;
-    // Damage that a sweep comes upon is for `verify` to name: it must not end a store that still answers.
+    // A sweep that meets damage must not end the store; `verify` reports damage.
     void sweeper
       .sweep()
       .catch(() => {})
@@ -230,7 +228,7 @@ function sweepEvery(everyMs: number, sweeper: Sweeper, files: LogFiles, space: {
   };
 }
 
-/** Sets the reader to the end of the log. @returns when the last event was created, 0 for an empty log */
+/** Sets the reader to the end of the log. @returns the creation time of the last event; 0 for an empty log */
 function findEnd(files: LogFiles, reader: Reader): number {
   const lastPosition = lastKey(files.ev, Buffer.from(positionKey(HIGHEST_POSITION)));
   let lastCreated = 0;
@@ -244,7 +242,7 @@ function findEnd(files: LogFiles, reader: Reader): number {
   return lastCreated;
 }
 
-/** The log must end where the last commit left it: else its newest records are gone, and others would take their place. */
+/** @throws StoreCorrupt where the last commit ended elsewhere: new records would replace lost ones */
 function checkEnd(files: LogFiles, reader: Reader): void {
   const end = committedEnd(files);
   if (end === undefined || end === reader.head) return;

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 
-/** Resolves once what is written to a file, or the names in a folder, are on the disk. */
+/** Resolves once a file's data or a folder's names are on the disk. */
 export async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

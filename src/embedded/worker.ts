@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type RunningStore, runStore, type StoreOptions } from './run-store.ts';
 
-/** What the worker tells its parent. */
 export type Report =
   | ({ readonly is: 'ready' } & Pick<RunningStore, 'endpoint' | 'shortage'>)
   | { readonly is: 'refused'; readonly name: string; readonly message: string }
@@ -13,7 +12,7 @@ const text = (error: unknown) => (error instanceof Error ? error.message : Strin
 
 let store: RunningStore | undefined;
 
-// Nothing is known to be sound after an error nobody has handled: stop acknowledging. The parent sees the exit.
+// After an unhandled error nothing is certain, so nothing more is acknowledged. The parent sees the exit.
 const die = (error: unknown) => {
   report({ is: 'failed', message: text(error) });
   process.exit(1);

@@ -6,11 +6,11 @@ import { MalformedMessage, MINUS_ONE, WireReader } from './wire.ts';
 export interface ProposedEvent {
   readonly id: UuidKey;
   readonly type: Buffer;
-  /** Whether the content type is exactly application/json. */
+  /** The content type is exactly application/json. */
   readonly json: boolean;
   readonly metadata: Buffer;
   readonly data: Buffer;
-  /** Names of required metadata that were missing: `type`, `content-type`. */
+  /** Required metadata that is missing: `type`, `content-type`, comma-separated. */
   readonly missing: string;
 }
 
@@ -18,12 +18,12 @@ export interface ProposedEvent {
 export interface Target {
   readonly stream: Buffer;
   readonly expected: Expected;
-  /** Wall-clock milliseconds by which it must have been accepted; Infinity for none. Batch appends only. */
+  /** Wall-clock milliseconds; Infinity for none. Batch appends only. */
   readonly deadline: number;
 }
 
 export interface BatchAppendMessage {
-  /** The correlation id's own bytes, to be echoed. */
+  /** The bytes of the correlation id, sent back in the answer. */
   readonly correlation: Buffer;
   readonly target: Target | undefined;
   readonly events: readonly ProposedEvent[];
@@ -45,10 +45,7 @@ export function readStreamName(reader: WireReader): Buffer {
   return name;
 }
 
-/**
- * Reads the options of AppendReq, BatchAppendReq, DeleteReq and TombstoneReq, whose fields have the same numbers.
- * @param now wall clock, milliseconds; relative deadlines count from it
- */
+/** Reads the options of AppendReq, BatchAppendReq, DeleteReq and TombstoneReq. Relative deadlines count from `now`. */
 function readTarget(reader: WireReader, now: number): Target {
   let stream = EMPTY;
   let expected: Expected | undefined;
@@ -69,13 +66,13 @@ function readTarget(reader: WireReader, now: number): Target {
   return { stream, expected, deadline };
 }
 
-/** Some clients have a number for a stream that is not there. */
+/** Some clients send -1 for `no_stream`. */
 function readRevision(reader: WireReader): Expected {
   const revision = reader.uint64();
   return revision === MINUS_ONE ? 'no_stream' : revision;
 }
 
-/** A Timestamp or Duration, in milliseconds. */
+/** Timestamp or Duration. @returns milliseconds */
 function readSeconds(reader: WireReader): number {
   let ms = 0;
   for (let field = reader.field(); field !== 0; field = reader.field()) {
@@ -117,7 +114,7 @@ function readProposed(reader: WireReader): ProposedEvent {
   return { id, type: type ?? EMPTY, json: contentType?.equals(JSON_TYPE) ?? false, metadata, data, missing };
 }
 
-/** Reads one message of the classic Append call: first its options, then one event each. */
+/** Reads one message of Append: the options, or one event. */
 export function readAppend(message: Buffer, now: number): Target | ProposedEvent {
   const reader = new WireReader(message);
   for (let field = reader.field(); field !== 0; field = reader.field()) {
@@ -128,7 +125,6 @@ export function readAppend(message: Buffer, now: number): Target | ProposedEvent
   throw new MalformedMessage('an AppendReq with neither options nor an event');
 }
 
-/** Reads one message of a BatchAppend call. */
 export function readBatchAppend(message: Buffer, now: number): BatchAppendMessage {
   const reader = new WireReader(message);
   let correlation = EMPTY;
@@ -145,7 +141,6 @@ export function readBatchAppend(message: Buffer, now: number): BatchAppendMessag
   return { correlation, target, events, final };
 }
 
-/** Reads DeleteReq or TombstoneReq. */
 export function readDelete(message: Buffer): Target {
   const reader = new WireReader(message);
   for (let field = reader.field(); field !== 0; field = reader.field()) {

@@ -3,13 +3,13 @@ import { bytesField, emptyField, messageField, putVarint, varintField, varintSiz
 
 const typeUrl = 'type.googleapis.com/event_store.client.';
 
-/** What a batch append is refused with; the names are those of the protocol's detail messages. */
+/** Refusals of a batch append, named after the protocol's detail messages. */
 export type BatchRefusal =
   | { readonly detail: 'WrongExpectedVersion'; readonly current: number; readonly expected: Expected }
   | { readonly detail: 'StreamDeleted' | 'AccessDenied' | 'Timeout' }
   | { readonly detail: 'MaximumAppendSizeExceeded'; readonly limit: number }
   | { readonly detail: 'BadRequest' | 'Unknown'; readonly message: string }
-  /** Of no real node: clients show the message of a detail that they do not know. */
+  /** Not in the protocol: clients show the message of an unknown detail. */
   | { readonly detail: 'DataLoss'; readonly message: string };
 
 const rpcCode = {
@@ -28,12 +28,11 @@ export function streamField(field: number, stream: Uint8Array): Buffer {
   return messageField(field, bytesField(3, stream));
 }
 
-/** A position, twice: commit and prepare are the same for everything written over gRPC. */
+/** Commit and prepare position, which are equal for everything written over gRPC. */
 export function positionFields(position: number | bigint): Buffer {
   return Buffer.concat([varintField(1, position), varintField(2, position)]);
 }
 
-/** The oneof of an expected revision, whose four fields start at `first` in the order revision, a, b, c. */
 function expectedField(expected: Expected, fields: { revision: number; any: number; exists: number; none: number }) {
   if (expected === 'any') return emptyField(fields.any);
   if (expected === 'stream_exists') return emptyField(fields.exists);
@@ -41,10 +40,7 @@ function expectedField(expected: Expected, fields: { revision: number; any: numb
   return varintField(fields.revision, expected);
 }
 
-/**
- * BatchAppendResp of an accepted append. Written by hand in one buffer: there is one per append.
- * @param revision last revision written, -1 when the stream has none
- */
+/** BatchAppendResp of an accepted append, written by hand because there is one per append. `revision` is -1 for an empty stream. */
 export function encodeBatchSuccess(
   correlation: Uint8Array,
   stream: Uint8Array,
@@ -96,7 +92,7 @@ export function encodeBatchSuccess(
   return out;
 }
 
-/** BatchAppendResp of a refused append. The stream is always named: the client dereferences it. */
+/** BatchAppendResp of a refused append. Names the stream always, because the client dereferences it. */
 export function encodeBatchRefusal(correlation: Uint8Array, stream: Uint8Array, refusal: BatchRefusal): Buffer {
   const status = Buffer.concat([
     varintField(1, rpcCode[refusal.detail]),
@@ -124,13 +120,12 @@ function detailBytes(stream: Uint8Array, refusal: BatchRefusal): Buffer {
   }
 }
 
-/** AppendResp of an accepted classic append. */
 export function encodeAppendSuccess(revision: number, position: number): Buffer {
   const current = revision < 0 ? emptyField(2) : varintField(1, revision);
   return messageField(1, current, messageField(3, positionFields(position)));
 }
 
-/** AppendResp of a classic append at the wrong revision, which is a normal answer and no error status. */
+/** AppendResp for a wrong revision: a normal answer, not an error status. */
 export function encodeAppendWrongVersion(current: number, expected: Expected): Buffer {
   return messageField(
     2,

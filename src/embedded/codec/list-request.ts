@@ -1,7 +1,7 @@
 import { readStreamName } from './append-request.ts';
 import { WireReader } from './wire.ts';
 
-/** Reads ListReq: the stream whose persistent subscriptions are asked for, `$all` too; empty for those of every stream. */
+/** Reads ListReq. @returns the stream, `$all`, or '' for all streams */
 export function readListed(message: Buffer): string {
   let stream = '';
   const outer = new WireReader(message);

@@ -8,7 +8,7 @@ export interface FilterRequest {
   readonly on: 'stream' | 'type';
   readonly regex: string;
   readonly prefixes: readonly string[];
-  /** Records to look at before a checkpoint, times the multiplier; undefined is the protocol's default of 32. */
+  /** Records between checkpoints, times the multiplier; default 32. */
   readonly window: number | undefined;
   readonly checkpointMultiplier: number;
 }
@@ -17,19 +17,19 @@ export interface ReadRequest {
   /** undefined reads $all. */
   readonly stream: Buffer | undefined;
   readonly from: From;
-  /** Beside a position of $all: its other half, which is the same wherever a store has given it out; 0 without one. */
+  /** The prepare position; equal to `from` in any store. 0 without one. */
   readonly prepare: number | bigint;
   readonly backwards: boolean;
   readonly resolveLinks: boolean;
-  /** How many events at most; undefined for a subscription. */
+  /** Undefined for a subscription. */
   readonly count: number | undefined;
   readonly filter: FilterRequest | undefined;
   readonly uuids: UuidKind;
-  /** Whether the first and last positions of a stream are to be told beside its events: `compatibility` of 1 or more. */
+  /** The client wants the first and last revision of the stream: `compatibility` of 1 or more. */
   readonly tellsPositions: boolean;
 }
 
-/** Reads ReadReq. Throws MalformedMessage when what it asks for is incomplete. */
+/** Reads ReadReq. @throws MalformedMessage */
 export function readReadRequest(message: Buffer): ReadRequest {
   const outer = new WireReader(message);
   for (let field = outer.field(); field !== 0; field = outer.field()) {
@@ -102,7 +102,7 @@ function readOptions(reader: WireReader): ReadRequest {
   };
 }
 
-/** Some clients, .NET's among them, have a number for the end. */
+/** Some clients, such as .NET's, send -1 for the end. */
 const endOr = (number: number | bigint): From => (number === MINUS_ONE ? 'end' : number);
 
 function readPosition(reader: WireReader): [commit: number | bigint, prepare: number | bigint] {
@@ -126,7 +126,6 @@ function readUuidKind(reader: WireReader): UuidKind {
   return kind;
 }
 
-/** ControlOption. */
 function readCompatibility(reader: WireReader): number {
   let compatibility = 0;
   for (let field = reader.field(); field !== 0; field = reader.field()) {

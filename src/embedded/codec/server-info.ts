@@ -7,7 +7,7 @@ export interface SupportedMethod {
   readonly features: readonly string[];
 }
 
-/** SupportedMethods of ServerFeatures; the client compares names in lower case. */
+/** The client compares names in lower case. */
 export function encodeSupportedMethods(version: string, methods: readonly SupportedMethod[]): Buffer {
   return Buffer.concat([
     ...methods.map(({ service, method, features }) =>
@@ -19,7 +19,7 @@ export function encodeSupportedMethods(version: string, methods: readonly Suppor
 
 const LEADER = 8;
 
-/** ClusterInfo with one member, alive and leading. `now` in milliseconds. */
+/** ClusterInfo with one leading member. `now` in milliseconds. */
 export function encodeSingleMember(instance: string, address: string, port: number, now: number): Buffer {
   return messageField(
     1,

@@ -1,10 +1,10 @@
 import { MalformedMessage, type WireReader } from './wire.ts';
 import { putVarint, varintSize } from './write.ts';
 
-/** The 16 bytes of a UUID as a string of 16 characters below 256: cheap to compare and to use as a key. */
+/** A UUID's 16 bytes as a latin1 string: cheap to compare and to use as a key. */
 export type UuidKey = string;
 
-/** How a caller wants UUIDs in answers: `UUIDOption` of a read. */
+/** `UUIDOption` of a read. */
 export type UuidKind = 'string' | 'structured';
 
 export const NIL_UUID: UuidKey = '\0'.repeat(16);
@@ -18,7 +18,7 @@ const hex = '0123456789abcdef';
 const DASH = 0x2d;
 const scratch = Buffer.alloc(16);
 
-/** Reads `event_store.client.UUID`, in either form. Throws MalformedMessage when it is neither. */
+/** Reads `event_store.client.UUID` in either form. @throws MalformedMessage */
 export function readUuid(reader: WireReader): UuidKey {
   let uuid: UuidKey | undefined;
   for (let field = reader.field(); field !== 0; field = reader.field()) {
@@ -61,14 +61,14 @@ for (let i = 0; i < 256; i++) {
   lowDigit[i] = hex.charCodeAt(i & 15);
 }
 
-/** Bytes of the UUID message that writeUuid will produce for these 16 bytes. */
+/** Size of the message that `writeUuid` writes. */
 export function uuidSize(kind: UuidKind, id: Uint8Array, at: number): number {
   if (kind === 'string') return 38;
   const size = 2 + varintSize(half(id, at)) + varintSize(half(id, at + 8));
   return 2 + size;
 }
 
-/** Writes the UUID message (without its outer tag) and returns the offset behind it. */
+/** Writes the UUID message without its outer tag. @returns the offset after it */
 export function writeUuid(kind: UuidKind, out: Uint8Array, to: number, id: Uint8Array, at: number): number {
   if (kind === 'structured') {
     const high = half(id, at);
@@ -95,7 +95,6 @@ function half(id: Uint8Array, at: number): bigint {
   return new DataView(id.buffer, id.byteOffset + at, 8).getBigUint64(0);
 }
 
-/** The UUID message of this text form, as bytes. */
 export function uuidMessage(kind: UuidKind, text: string): Buffer {
   const id = Buffer.from(text.replaceAll('-', ''), 'hex');
   const out = Buffer.alloc(uuidSize(kind, id, 0));

@@ -1,21 +1,17 @@
-/** The four wire types of protobuf that occur here. */
 const VARINT = 0;
 const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
 
-/** A message that is not protobuf, or not the message expected. The caller answers INVALID_ARGUMENT. */
+/** Not the expected protobuf message; answered with INVALID_ARGUMENT. */
 export class MalformedMessage extends Error {}
 
 const TWO_32 = 4294967296;
 
-/** What -1 looks like as an unsigned number of 64 bits. */
+/** -1 as an unsigned 64-bit integer. */
 export const MINUS_ONE = 2n ** 64n - 1n;
 
-/**
- * Reads protobuf fields from a slice of a buffer without copying. Unsigned integers come back as a number while
- * they are exact (below 2^53) and as a bigint above.
- */
+/** Reads protobuf fields without copying. Unsigned integers are numbers below 2^53 and bigints above. */
 export class WireReader {
   readonly bytes: Buffer;
   private at: number;
@@ -28,7 +24,7 @@ export class WireReader {
     this.end = end;
   }
 
-  /** The number of the next field, or 0 at the end of the message. */
+  /** The next field's number; 0 at the end. */
   field(): number {
     if (this.at >= this.end) return 0;
     const tag = this.uint32();
@@ -65,7 +61,7 @@ export class WireReader {
     return BigInt.asIntN(64, BigInt(this.uint64()));
   }
 
-  /** Any integer field of 32 bits or less; longer ones are truncated, as protobuf says. */
+  /** Longer integers are truncated, as protobuf specifies. */
   uint32(): number {
     const byte = this.bytes[this.at]!;
     if (this.at < this.end && byte < 0x80) {
@@ -80,7 +76,7 @@ export class WireReader {
     return this.uint64() !== 0;
   }
 
-  /** Contents of a length-delimited field, sharing memory with the message. */
+  /** Shares memory with the message. */
   slice(): Buffer {
     const start = this.open();
     return this.bytes.subarray(start, this.at);
@@ -91,7 +87,6 @@ export class WireReader {
     return this.bytes.toString('utf8', start, this.at);
   }
 
-  /** A reader over the message in this field. */
   message(): WireReader {
     const start = this.open();
     return new WireReader(this.bytes, start, this.at);

@@ -1,4 +1,4 @@
-/** Bytes that a varint of this value takes. Values at or above 2^53 must come as a bigint. */
+/** Size of a varint. Values from 2^53 on must be bigints. */
 export function varintSize(value: number | bigint): number {
   if (typeof value === 'bigint') {
     let size = 1;
@@ -14,7 +14,7 @@ export function varintSize(value: number | bigint): number {
   return size;
 }
 
-/** Writes a varint and returns the offset behind it. Negative bigints are written as 64-bit two's complement. */
+/** Writes a varint. Negative bigints become 64-bit two's complement. @returns the offset after it */
 export function putVarint(out: Uint8Array, at: number, value: number | bigint): number {
   if (typeof value === 'bigint') {
     let rest = BigInt.asUintN(64, value);
@@ -39,7 +39,6 @@ export function putVarint(out: Uint8Array, at: number, value: number | bigint): 
 
 const EMPTY = Buffer.alloc(0);
 
-/** A field that holds bytes, text or a message. */
 export function bytesField(field: number, value: Uint8Array | string): Buffer {
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
   const tag = field * 8 + 2;
@@ -48,7 +47,6 @@ export function bytesField(field: number, value: Uint8Array | string): Buffer {
   return out;
 }
 
-/** An integer, enum or boolean field. */
 export function varintField(field: number, value: number | bigint): Buffer {
   const tag = field * 8;
   const out = Buffer.allocUnsafe(varintSize(tag) + varintSize(value));
@@ -56,12 +54,10 @@ export function varintField(field: number, value: number | bigint): Buffer {
   return out;
 }
 
-/** A field whose message is empty: the mere presence is the information. */
 export function emptyField(field: number): Buffer {
   return bytesField(field, EMPTY);
 }
 
-/** A field whose message is made of these fields. */
 export function messageField(field: number, ...fields: readonly Uint8Array[]): Buffer {
   return bytesField(field, Buffer.concat(fields));
 }

@@ -4,31 +4,27 @@ import { DEADLINE_EXCEEDED, INTERNAL, OK, percentEncode, RpcError } from './stat
 
 const responseHeaders = { ':status': 200, 'content-type': 'application/grpc+proto' };
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-/** A producer of pages stops above the one and goes on below the other. */
+/** Above the first value producers of pages wait, until `unsent` is below the second. */
 const CONGESTED_BYTES = 1024 * 1024;
 const ROOM_BYTES = 256 * 1024;
 
-/** What is on its way when a call is refused arrives within this. */
+/** Time for messages that were sent before the client learned of a refusal. */
 const latecomerMs = 100;
-/** So often it is looked whether a status has left that waits behind other answers. */
 const queueLookMs = 10;
 
-/**
- * One gRPC call from the server's side. Messages sent in one turn of the event loop leave in one write; `unsent`
- * says how far the peer is behind. Ends exactly once: by `end`, by `fail`, by its deadline or because the peer left.
- */
+/** The server's side of one gRPC call. Messages of one turn of the event loop leave in one write. Ends exactly once. */
 export class Call {
   readonly headers: IncomingHttpHeaders;
-  /** Bytes handed to `send` that the transport has not taken yet. */
+  /** Bytes that the transport has not taken yet. */
   unsent = 0;
-  /** Messages handed to `send` since everything was last taken. */
+  /** Messages since everything was last taken. */
   unsentMessages = 0;
-  /** True once the status is decided or the peer is gone; nothing sent after that arrives. */
+  /** The status is decided or the peer is gone. */
   over = false;
   onMessage: (message: Buffer) => void = () => {};
-  /** The client has sent all its messages. */
+  /** Called when the client has sent all its messages. */
   onHalfClose: () => void = () => {};
-  /** Called once, when the call is over for whatever reason. */
+  /** Called once, however the call ends. */
   onOver: () => void = () => {};
   private readonly stream: ServerHttp2Stream;
   private readonly unframer: Unframer;
@@ -36,7 +32,7 @@ export class Call {
   private roomWaiters: (() => void)[] = [];
   private timer: NodeJS.Timeout | undefined;
   private ended = false;
-  /** Something of the request's body has come. */
+  /** A part of the request's body has arrived. */
   private hasBegun = false;
   private readonly release: (call: Call) => void;
 
@@ -56,7 +52,7 @@ export class Call {
     stream.on('aborted', () => this.finish());
   }
 
-  /** Starts reading messages; the handlers must be in place. */
+  /** Starts reading messages. Set the handlers first. */
   listen(timeoutMs: number | undefined): void {
     if (timeoutMs !== undefined && timeoutMs <= MAX_TIMEOUT_MS) {
       const expire = () => this.fail(new RpcError(DEADLINE_EXCEEDED, 'The deadline of the call has passed.'));
@@ -87,7 +83,7 @@ export class Call {
     });
   }
 
-  /** Stops reading until `resume`: the flow control window then holds the client back. */
+  /** Stops reading, so that flow control stops the client. */
   pause(): void {
     this.stream.pause();
   }
@@ -96,7 +92,6 @@ export class Call {
     if (!this.over) this.stream.resume();
   }
 
-  /** Sends framed bytes, of one message or of several. */
   send(frames: Buffer, messages = 1): void {
     if (this.over) return;
     this.unsent += frames.length;
@@ -105,33 +100,29 @@ export class Call {
     if (this.outbox.length === 1) queueMicrotask(() => this.flush());
   }
 
-  /** The peer is so far behind that a producer should wait for `room`. */
+  /** Producers should wait for `room`. */
   get congested(): boolean {
     return this.unsent > CONGESTED_BYTES;
   }
 
-  /** Resolves when the peer has taken enough to send more, or when the call is over. */
+  /** Resolves when more can be sent, or when the call is over. */
   room(): Promise<void> {
     if (this.over || this.unsent <= ROOM_BYTES) return Promise.resolve();
     return new Promise((resolve) => this.roomWaiters.push(resolve));
   }
 
-  /** Ends the call with status OK. */
   end(): void {
     this.close(OK, '', {});
   }
 
-  /**
-   * Ends the call with an error status: that of an RpcError, or the `rpcCode` that another error names for itself.
-   * Any other error is INTERNAL and keeps its text to itself.
-   */
+  /** Ends the call with the status of an RpcError or an error's `rpcCode`; others are INTERNAL without their text. */
   fail(error: unknown): void {
     if (error instanceof RpcError) this.close(error.code, error.message, error.trailers);
     else if (error instanceof Error && 'rpcCode' in error) this.close(Number(error.rpcCode), error.message, {});
     else this.close(INTERNAL, 'Internal error.', {});
   }
 
-  /** Breaks the whole connection without a word, as a network failure would; for tests. */
+  /** Breaks the connection, for tests. */
   cut(): void {
     this.stream.session?.destroy();
     this.finish();
@@ -168,7 +159,7 @@ export class Call {
           this.stopPeer();
         });
         stream.end();
-        // Unread bytes would keep the stream from ever ending.
+        // With unread bytes the stream would never end.
         stream.resume();
       } else {
         stream.respond({ ...responseHeaders, ...trailers }, { endStream: true });
@@ -179,25 +170,19 @@ export class Call {
     this.finish();
   }
 
-  /**
-   * A request that is refused before any of it has come is mostly on its way and ends by itself: Node 22 and later drop the
-   * status of one that is reset before. Who sends more, or nothing, is stopped.
-   */
+  /** Resets the stream only after a delay, because Node 22 and later drop the status of a stream that is reset before its body arrives. */
   private stopLatecomer(): void {
     const latecomer = setTimeout(() => this.stopPeer(), latecomerMs);
     this.stream.once('close', () => clearTimeout(latecomer));
     this.stream.once('data', () => this.stopPeer());
   }
 
-  /**
-   * Resets a call whose client is still sending, right behind its status (RFC 9113, 8.1): there are clients, .NET's among
-   * them, that look at the status no sooner than they have sent everything.
-   */
+  /** Resets a call whose client is still sending (RFC 9113, 8.1): some clients, such as .NET's, read the status only after sending all. */
   private stopPeer(): void {
     setImmediate(() => {
       const { stream } = this;
       if (stream.destroyed || stream.closed || stream.readableEnded) return;
-      // A reset overtakes what the connection has not sent yet, and the status would be lost.
+      // A reset overtakes queued data, and the status would be lost.
       if ((stream.session?.state.outboundQueueSize ?? 0) > 0) setTimeout(() => this.stopPeer(), queueLookMs);
       else stream.close(constants.NGHTTP2_NO_ERROR);
     });

@@ -2,7 +2,7 @@ import { INTERNAL, RESOURCE_EXHAUSTED, RpcError, UNIMPLEMENTED } from './status.
 
 const HEADER = 5;
 
-/** One message with its length prefix, ready to be written. */
+/** The message with its length prefix. */
 export function frame(message: Uint8Array): Buffer {
   const out = Buffer.allocUnsafe(HEADER + message.length);
   out[0] = 0;
@@ -11,10 +11,7 @@ export function frame(message: Uint8Array): Buffer {
   return out;
 }
 
-/**
- * Cuts a byte stream into gRPC messages, however the bytes arrive. A message inside one chunk shares its memory;
- * only one that spans chunks is copied.
- */
+/** Splits a byte stream into gRPC messages. Only messages that span chunks are copied. */
 export class Unframer {
   private readonly maxBytes: number;
   private parts: Buffer[] = [];
@@ -25,7 +22,7 @@ export class Unframer {
     this.maxBytes = maxBytes;
   }
 
-  /** Calls `each` for every message completed by this chunk. Throws RpcError on a frame that must be refused. */
+  /** Calls `each` for every completed message. @throws RpcError */
   push(chunk: Buffer, each: (message: Buffer) => void): void {
     let bytes = chunk;
     if (this.held > 0) {
@@ -57,7 +54,7 @@ export class Unframer {
     }
   }
 
-  /** Whether the stream may end here: no message is half received. */
+  /** No message is half received. */
   get atBoundary(): boolean {
     return this.held === 0;
   }

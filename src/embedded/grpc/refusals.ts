@@ -11,9 +11,9 @@ import {
   UNKNOWN,
 } from './status.ts';
 
-// The client picks the error by the trailer `exception` and reads the others into the error's fields.
+// Clients select the error class by the trailer `exception`.
 
-/** Trailers are ASCII. Where a stream name is not, the real server ends up with a bare UNKNOWN, and so does this one. */
+/** Trailers are ASCII. For other stream names a real node answers a bare UNKNOWN, too. */
 function named(stream: string, error: () => RpcError): RpcError {
   return isAscii(stream) ? error() : new RpcError(UNKNOWN, 'Exception was thrown by handler.');
 }
@@ -29,7 +29,7 @@ export function streamDeleted(stream: string): RpcError {
   );
 }
 
-/** A delete or tombstone of a stream that is elsewhere. Clients look for this very sentence, which is the same for both. */
+/** For delete and tombstone. Clients match this exact sentence. */
 export function deleteAtWrongVersion(stream: string, expected: Expected, current: number): RpcError {
   const [wanted, actual] = [expectedNumber(expected), String(current)];
   return named(
@@ -62,7 +62,7 @@ export function missingMetadata(names: string): RpcError {
   });
 }
 
-/** @param stream whose persistent subscriptions were asked for: there are none. Empty for those of all streams */
+/** @param stream empty for all streams */
 export function noSuchGroup(stream: string): RpcError {
   return named(
     stream,
@@ -75,12 +75,12 @@ export function noSuchGroup(stream: string): RpcError {
   );
 }
 
-/** A position that a record does not begin at, or behind the end where a read goes backwards. */
+/** No record begins at the position, or a backward read begins after the end. */
 export function noBoundary(): RpcError {
   return new RpcError(UNKNOWN, 'The position is not the beginning of a record.');
 }
 
-/** A read that can give nothing, by its options alone. The real server fails on it, and says no more than this. */
+/** The options of a read exclude every event. A real node answers UNKNOWN, too. */
 export function nothingToRead(why: string): RpcError {
   return new RpcError(UNKNOWN, why);
 }
@@ -89,12 +89,11 @@ export function unavailable(reason: string): RpcError {
   return new RpcError(UNAVAILABLE, reason);
 }
 
-/** A user who is not the one, or a wrong password. With the trailer of `accessDenied` .NET's clients would take it for that. */
+/** Without the trailer of `accessDenied`, which .NET's clients would match first. */
 export function badCredentials(): RpcError {
   return new RpcError(UNAUTHENTICATED, 'Unauthenticated.');
 }
 
-/** Nobody in particular, where somebody is wanted. */
 export function accessDenied(): RpcError {
   return new RpcError(PERMISSION_DENIED, 'Access Denied.', { exception: 'access-denied' });
 }

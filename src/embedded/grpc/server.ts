@@ -13,23 +13,21 @@ import { Call } from './call.ts';
 import { closeBeforeReset } from './resets.ts';
 import { RpcError, timeoutMs, UNAVAILABLE, UNIMPLEMENTED } from './status.ts';
 
-/** Takes a call over: sets its handlers. Throwing an RpcError refuses it. */
+/** Sets the handlers of a call. @throws RpcError to refuse it */
 export type Handler = (call: Call) => void;
 
 export type Listen = { readonly socket: string } | { readonly port: number };
 
-/** PEM texts. */
 export interface Tls {
   readonly cert: string;
   readonly key: string;
 }
 
 export interface ServerOptions {
-  /** Longest message accepted. */
   readonly maxMessageBytes: number;
-  /** Plain text without. */
+  /** Default: plain text. */
   readonly tls?: Tls | undefined;
-  /** How half-open connections are found: a ping so often, to be answered so soon. Default 10 s and 10 s. */
+  /** Detects half-open connections; default every 10 s within 10 s. */
   readonly pings?: { readonly everyMs: number; readonly withinMs: number } | undefined;
 }
 
@@ -37,22 +35,21 @@ export interface GrpcServer {
   /** `unix:` and the path, or host:port. */
   readonly endpoint: string;
   readonly port: number;
-  /** Calls that are not over. */
   readonly calls: ReadonlySet<Call>;
-  /** Takes no new connection and answers new calls with UNAVAILABLE. */
+  /** Refuses new connections, and new calls with UNAVAILABLE. */
   refuse(): void;
-  /** Ends the remaining calls with UNAVAILABLE, then the connections; resolves when the socket is gone. */
+  /** Ends all calls with UNAVAILABLE, then the connections; resolves when the socket is closed. */
   close(reason: string): Promise<void>;
 }
 
 const WINDOW_BYTES = 8 * 1024 * 1024;
-/** Calls at once on one connection, as a real node allows; what a client has beyond them waits at the client. */
+/** Calls per connection, as on a real node; further ones wait at the client. */
 const MAX_CALLS = 100;
 const PINGS = { everyMs: 10_000, withinMs: 10_000 };
 const SILENT_STEPS = 5;
 const LINGER_MS = 500;
 
-/** Serves gRPC over HTTP/2. Unknown methods answer UNIMPLEMENTED. @throws Error for a key or certificate it cannot use */
+/** Serves gRPC over HTTP/2. @throws Error for an unusable key or certificate */
 export async function serveGrpc(
   listen: Listen,
   methods: ReadonlyMap<string, Handler>,
@@ -62,7 +59,7 @@ export async function serveGrpc(
   const sessions = new Set<Http2Session>();
   let refusing = false;
   const settings = {
-    // The default of 10 MB per session would cut a reader with a full window, and nghttp2 answers that with a reset.
+    // With the default of 10 MB nghttp2 would reset a reader with a full window.
     maxSessionMemory: 1000,
     settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: MAX_CALLS, maxFrameSize: 1024 * 1024 },
   };
@@ -122,7 +119,7 @@ export async function serveGrpc(
   };
 }
 
-/** @throws RpcError for an unknown method, or for messages that are compressed */
+/** @throws RpcError for an unknown method or compressed messages */
 function handlerOf(methods: ReadonlyMap<string, Handler>, headers: IncomingHttpHeaders): Handler {
   const handler = methods.get(headers[':path'] ?? '');
   if (handler === undefined) throw new RpcError(UNIMPLEMENTED, `Method ${headers[':path']} is not implemented.`);
@@ -146,10 +143,7 @@ function listening(server: Http2Server | Http2SecureServer, listen: Listen): Pro
   });
 }
 
-/**
- * Finds half-open connections: without an answer to a ping the session is destroyed. The silence is measured in steps,
- * since a thread that was held up learns that the time is over before it reads the answers that came meanwhile.
- */
+/** Destroys sessions that do not answer pings. Waits in steps, so that a delayed thread reads arrived answers before it decides. */
 function keepAlive(session: Http2Session, { everyMs, withinMs }: typeof PINGS): () => void {
   let silence: NodeJS.Timeout | undefined;
   const ping = setInterval(() => {

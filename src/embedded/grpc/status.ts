@@ -1,4 +1,3 @@
-/** The gRPC status codes in use. */
 export const OK = 0;
 export const UNKNOWN = 2;
 export const INVALID_ARGUMENT = 3;
@@ -12,7 +11,6 @@ export const INTERNAL = 13;
 export const UNAVAILABLE = 14;
 export const UNAUTHENTICATED = 16;
 
-/** An answer other than OK: a status code, a message for people and trailers for the client. */
 export class RpcError extends Error {
   readonly code: number;
   readonly trailers: Readonly<Record<string, string>>;
@@ -24,7 +22,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Percent-encoding of `grpc-message`: everything outside printable ASCII, and the percent sign itself. */
+/** Encodes `grpc-message`: all but printable ASCII, and the percent sign. */
 export function percentEncode(message: string): string {
   let out = '';
   for (const byte of Buffer.from(message)) {
@@ -43,7 +41,7 @@ export function isAscii(text: string): boolean {
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
-/** Milliseconds of a `grpc-timeout` header such as `9S` or `1500m`; undefined when absent, NaN when malformed. */
+/** Parses `grpc-timeout` (`9S`, `1500m`) to milliseconds; NaN when malformed. */
 export function timeoutMs(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const parts = /^(\d{1,8})([HMSmun])$/.exec(header);

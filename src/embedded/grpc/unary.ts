@@ -3,7 +3,7 @@ import { frame } from './framing.ts';
 import type { Handler } from './server.ts';
 import { INTERNAL, RpcError } from './status.ts';
 
-/** A method with one request message, handed over when the client has finished sending. */
+/** A method with one request message; `handle` runs when the client has finished sending. */
 export function oneRequest(handle: (message: Buffer, call: Call) => void): Handler {
   return (call) => {
     let request: Buffer | undefined;
@@ -28,7 +28,6 @@ export function oneRequest(handle: (message: Buffer, call: Call) => void): Handl
   };
 }
 
-/** Sends the only answer of a call and ends it. */
 export function answer(call: Call, message: Uint8Array): void {
   call.send(frame(message));
   call.end();

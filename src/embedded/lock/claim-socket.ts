@@ -3,10 +3,10 @@ import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { MAX_PATH_BYTES } from './socket-path.ts';
 
-/** How long a process that is there may take to say where it serves. */
+/** Limit for the answer of a process that listens. */
 const ANSWER_MS = 5000;
 
-/** Runs `work` with a path to a file in `dir` that is short enough for a socket, where there is one. */
+/** Runs `work` with a path that is short enough for a socket. */
 function within<T>(dir: string, name: string, work: (path: string, done: () => void) => T): T {
   const path = join(dir, name);
   if (Buffer.byteLength(path) <= MAX_PATH_BYTES || process.platform !== 'linux') return work(path, () => {});
@@ -14,10 +14,7 @@ function within<T>(dir: string, name: string, work: (path: string, done: () => v
   return work(`/proc/self/fd/${folder}/${name}`, () => closeSync(folder));
 }
 
-/**
- * Listens in `dir` and tells whoever connects what `answer` gives. Closed by the end of the process at the latest, and by
- * nothing else. null where the file system has no sockets.
- */
+/** Listens in `dir` until the process ends, and answers each connection with `answer`. Null where the file system has no sockets. */
 export function listenIn(dir: string, name: string, answer: () => string): Promise<Server | null> {
   return within(dir, name, (path, done) => {
     const server = createServer((socket) => {
@@ -38,10 +35,7 @@ export function listenIn(dir: string, name: string, answer: () => string): Promi
   });
 }
 
-/**
- * Whether a process listens at a socket. The kernel answers, not the process, so a busy or a stopped one is there too.
- * 'unknown' where there is no such socket, or none that we may ask.
- */
+/** Whether a process listens. The kernel answers, so busy and stopped processes are 'there'. 'unknown' without an accessible socket. */
 export function knock(dir: string, name: string): Promise<'there' | 'gone' | 'unknown'> {
   return connection(dir, name, (socket, settle) => {
     socket.once('connect', () => settle('there'));
@@ -52,7 +46,7 @@ export function knock(dir: string, name: string): Promise<'there' | 'gone' | 'un
   });
 }
 
-/** What the process says that listens at a socket; '' where none does or it does not say anything. */
+/** The answer of the listening process; '' without one. */
 export function ask(dir: string, name: string): Promise<string> {
   return connection(dir, name, (socket, settle) => {
     let said = '';

@@ -3,31 +3,28 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-/**
- * One opener's claim to a store: an empty file, all of which is in its name, so that a volume without a free byte takes it
- * too. Beside it lie the socket `lock.<id>.sock`, behind which its process is, and `lock.<id>.won` once it has the store.
- */
+/** One opener's claim: an empty file with everything in its name, so that it fits on a full volume. `lock.<id>.sock` and
+ * `lock.<id>.won` are beside it. */
 export interface Claim {
-  /** Name of its file. */
   readonly name: string;
-  /** The process, by its number in its own namespace. */
+  /** In its own namespace. */
   readonly pid: number;
-  /** 16 hexadecimal digits that nobody uses again. */
+  /** 16 random hexadecimal digits. */
   readonly id: string;
-  /** Which boot of which kernel the process runs on. */
+  /** Identifies a boot of a kernel. */
   readonly kernel: string;
   readonly host: string;
 }
 
 const PATTERN = /^lock\.(\d+)\.([0-9a-f]{16})\.([0-9a-f]{12})\.(.+)$/;
 const PART = /^lock\.([0-9a-f]{16})\.(sock|won)$/;
-/** A claim is made within milliseconds of its socket, which comes first. */
+/** A claim follows its socket within milliseconds. */
 const ORPHAN_MS = 60_000;
 
 export const socketOf = ({ id }: Pick<Claim, 'id'>): string => `lock.${id}.sock`;
 export const wonMarkOf = ({ id }: Pick<Claim, 'id'>): string => `lock.${id}.won`;
 
-/** Equal for two processes only if they share a kernel, in whatever containers they are. */
+/** Equal for two processes only if they share a running kernel, even across containers. */
 const identityOfKernel = (): string => {
   if (process.platform !== 'linux') return `${process.platform} ${hostname()}`;
   try {
@@ -48,7 +45,6 @@ export function ownClaim(): Claim {
   return { name: `lock.${process.pid}.${id}.${ownKernel}.${host}`, pid: process.pid, id, kernel: ownKernel, host };
 }
 
-/** All claims in a folder but those of this id. */
 export function claimsIn(dir: string, except = ''): Claim[] {
   return readdirSync(dir).flatMap((name) => {
     const [, pid, id, kernel, host] = PATTERN.exec(name) ?? [];
@@ -57,12 +53,12 @@ export function claimsIn(dir: string, except = ''): Claim[] {
   });
 }
 
-/** The claim's file first: what is left when this is interrupted claims nothing. */
+/** The claim's file first, so that an interrupted removal leaves no claim. */
 export function removeClaim(dir: string, claim: Claim): void {
   for (const name of [claim.name, wonMarkOf(claim), socketOf(claim)]) rmSync(join(dir, name), { force: true });
 }
 
-/** Removes what is left of claims whose removal was interrupted. For the winner, by the clock of the volume. */
+/** Removes the remains of interrupted removals. For the winner only; ages are measured by the volume's clock. */
 export function removeOrphans(dir: string, own: Claim): void {
   const known = new Set([own, ...claimsIn(dir)].map(({ id }) => id));
   const { mtimeMs: now } = statSync(join(dir, own.name));

@@ -7,9 +7,8 @@ const BEAT_MS = 1000;
 const STAND_STILL_MS = 5000;
 
 /**
- * 'dead' is certain. On this boot of this kernel the socket tells at once, whatever containers there are between: nobody
- * listens at it any more. Elsewhere, and where there is no socket to ask, the claim's heartbeat is all that can be seen:
- * 'unsure' until it has beaten once more ('live') or has stood still for five seconds ('dead').
+ * 'dead' is certain. On the same running kernel the socket decides at once. Otherwise the heartbeat of the claim does: 'unsure' until it
+ * has changed once ('live') or has not for five seconds ('dead').
  */
 export type LifeSign = 'live' | 'dead' | 'unsure';
 
@@ -19,7 +18,6 @@ interface Beat {
   readonly hasMoved: boolean;
 }
 
-/** Looks at the claims of one folder again and again. */
 export class LifeSigns {
   private readonly dir: string;
   private readonly beats = new Map<string, Beat>();
@@ -34,7 +32,7 @@ export class LifeSigns {
       if (answer !== 'unknown') return answer === 'there' ? 'live' : 'dead';
     }
     const mtimeNs = lastBeat(join(this.dir, claim.name));
-    // Removed since: the next look will not come upon it.
+    // Removed since; the next look does not find it.
     if (mtimeNs === undefined) return 'unsure';
     const before = this.beats.get(claim.name);
     const now = performance.now();
@@ -47,7 +45,7 @@ export class LifeSigns {
   }
 }
 
-/** A file system of the network asks its server for the time of a file that is opened, and may not for another. */
+/** Opens the file, because a network file system refreshes the time only then. */
 function lastBeat(path: string): bigint | undefined {
   let file: number;
   try {
@@ -62,7 +60,7 @@ function lastBeat(path: string): bigint | undefined {
   }
 }
 
-/** Touches a claim every second. @param gone called when somebody has removed it; @returns ends it */
+/** Touches a claim every second. @param gone called when it was removed; @returns ends it */
 export function beat(path: string, gone: () => void): () => void {
   let isOver = false;
   const timer = setInterval(() => {

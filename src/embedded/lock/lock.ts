@@ -5,10 +5,9 @@ import { type Claim, claimsIn, ownClaim, ownKernel, removeClaim, removeOrphans, 
 import { ask, listenIn } from './claim-socket.ts';
 import { beat, type LifeSign, LifeSigns } from './life-signs.ts';
 
-/** Another process has the store open. */
 export class StoreLocked extends Error {
   readonly pid: number;
-  /** The process, in words. */
+  /** For messages. */
   readonly holder: string;
 
   constructor(dir: string, { pid, host, kernel }: Claim) {
@@ -21,12 +20,9 @@ export class StoreLocked extends Error {
 }
 
 export interface Lock {
-  /** A claim of a dead process was found: the store was not closed properly. */
+  /** A dead process left its claim, so the store was not closed properly. */
   readonly unclean: boolean;
-  /**
-   * Resolves when the claim is no longer ours: another machine held it for dead, since this one stood still for longer
-   * than five seconds. Nothing may be written any more.
-   */
+  /** Resolves when another machine took the store over, because this one had stalled for five seconds. Nothing may be written then. */
   readonly lost: Promise<Error>;
   announce(endpoint: string): void;
   release(): void;
@@ -36,10 +32,10 @@ const LOOK_AGAIN_MS = 5;
 const SETTLE_MS = 10_000;
 
 /**
- * Takes the store in `dir` for this process, or throws StoreLocked. Each opener first puts down a claim of its own, under
- * a name nobody else has, and only then looks for others. So of two openers at least one sees the other. Whoever sees a
- * winner gives up; among undecided ones the lowest id waits until the others have given up. The claim of a dead process
- * (life-signs.ts) is removed; since no name is ever used twice, that can never remove a live one.
+ * Takes the store in `dir`. Each opener writes its own claim before it looks for others, so of two openers at least one sees
+ * the other. Whoever sees a winner gives up; of the undecided the lowest id waits until the others have. No name of a claim
+ * is used twice, so the removal of a dead one never removes a live one.
+ * @throws StoreLocked
  */
 export async function takeLock(dir: string): Promise<Lock> {
   const mine = ownClaim();
@@ -76,7 +72,7 @@ export async function takeLock(dir: string): Promise<Lock> {
   }
 }
 
-/** Waits until nobody else claims the store. @returns whether somebody had died with it */
+/** Waits until there is no other claim. @returns whether a process had died with the store open */
 async function outlast(dir: string, mine: Claim): Promise<boolean> {
   const signs = new LifeSigns(dir);
   const deadline = performance.now() + SETTLE_MS;
@@ -99,7 +95,7 @@ const hasWon = (dir: string, claim: Claim): boolean => existsSync(join(dir, wonM
 const looked = (dir: string, signs: LifeSigns, mine?: Claim): Promise<{ claim: Claim; sign: LifeSign }[]> =>
   Promise.all(claimsIn(dir, mine?.id).map(async (claim) => ({ claim, sign: await signs.of(claim) })));
 
-/** The endpoint that the live holder of `dir` has announced, or null: on another machine it is of no use. */
+/** The endpoint of the process on this machine that has the store open, or null. */
 export async function runningEndpoint(dir: string): Promise<string | null> {
   if (!existsSync(dir)) return null;
   for (const claim of claimsIn(dir)) {
@@ -110,7 +106,7 @@ export async function runningEndpoint(dir: string): Promise<string | null> {
   return null;
 }
 
-/** Whether somebody has the store in `dir` open, or is about to. */
+/** Whether a process has the store open or is opening it. */
 export async function isInUse(dir: string): Promise<boolean> {
   const signs = new LifeSigns(dir);
   for (; ; await wait(LOOK_AGAIN_MS)) {

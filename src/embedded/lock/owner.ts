@@ -1,9 +1,6 @@
 import { chownSync, statSync } from 'node:fs';
 
-/**
- * What root makes in the folder of somebody else becomes that one's: a store that runs as another user has to be able to use
- * what was done to its files while it was closed.
- */
+/** Gives what root creates to the owner of the folder, so that a store of another user can still use its files. */
 export function leaveToOwner(path: string, dir: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(dir);

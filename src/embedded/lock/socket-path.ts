@@ -2,14 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** sun_path has 108 bytes on Linux and 104 on macOS, the final zero included. */
+/** sun_path has 108 bytes on Linux and 104 on macOS, including the final zero. */
 export const MAX_PATH_BYTES = 100;
 const SOCKET = 'eventstore.sock';
 
-/**
- * Where the socket of a store goes: into its directory or, where that path is too long for a socket, into a new
- * private directory (mode 0700) for temporary files. `cleanUp` removes socket and directory.
- */
+/** The socket's path in the directory or, where that is too long, in a new private temporary directory. `cleanUp` removes both. */
 export function socketPath(dir: string): { readonly path: string; cleanUp(): void } {
   const inside = join(resolve(dir), SOCKET);
   if (Buffer.byteLength(inside) <= MAX_PATH_BYTES)

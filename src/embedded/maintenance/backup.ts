@@ -8,15 +8,13 @@ import { inChild } from './in-child.ts';
 import type { VerifyReport } from './report.ts';
 import { metaPages, NoStore, type VerifyOptions, verifyStore } from './verify.ts';
 
-/** The copy could not be made; the message says why, in a sentence. */
+/** The message is a sentence with the reason. */
 export class CannotCopy extends Error {
   override readonly name = 'CannotCopy';
 }
 
 /**
- * Copies a store, in use or not, as it is at one moment: LMDB copies its pages out of a read transaction, which sees
- * everything acknowledged before it began and nothing half done. The copy is read from end to end before it gets its
- * name, so what is in `out` is a store that opens. Free pages are left out, and with them what was deleted.
+ * Copies a store, even in use, from one read transaction of LMDB, without free pages. The copy is verified before it gets its name.
  * @throws NoStore, CannotCopy
  */
 export async function backupStore(dir: string, out: string, options: VerifyOptions = {}): Promise<VerifyReport> {
@@ -27,7 +25,7 @@ export async function backupStore(dir: string, out: string, options: VerifyOptio
   }
   const bad = await metaPages(dir);
   if (bad !== undefined) throw new CannotCopy(`The store in ${dir} is damaged, and there is no copy: ${bad}`);
-  // Beside the target and not within it, so that an interrupted backup never looks like one.
+  // Beside the target, so that an interrupted backup does not look like one.
   const draft = join(dirname(target), `.${basename(target)}.${process.pid}.partial`);
   try {
     await removePartials(target);
@@ -46,7 +44,7 @@ export async function backupStore(dir: string, out: string, options: VerifyOptio
   }
 }
 
-/** Removes what backups to this place have left that were killed; one that is under way has its draft in use. */
+/** Removes the remains of killed backups; a running one has its draft locked. */
 async function removePartials(target: string): Promise<void> {
   const folder = dirname(target);
   if (!existsSync(folder)) return;
@@ -57,7 +55,7 @@ async function removePartials(target: string): Promise<void> {
   }
 }
 
-/** Copies the file of a store, compacted, into an empty folder, reads the copy from end to end and puts it on the disk. */
+/** Copies and compacts the file into an empty folder, verifies the copy and syncs it to disk. */
 export async function copyStore(dir: string, folder: string, options: VerifyOptions): Promise<VerifyReport> {
   const from = join(dir, DATA_FILE);
   const to = join(folder, DATA_FILE);
@@ -78,7 +76,6 @@ export async function copyStore(dir: string, folder: string, options: VerifyOpti
   return report;
 }
 
-/** A copy is never larger than the file. */
 function checkRoom(from: string, folder: string): void {
   const { bavail, bsize } = statfsSync(folder);
   const { size } = statSync(from);

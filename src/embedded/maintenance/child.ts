@@ -6,13 +6,11 @@ import { DATA_FILE, openFiles, openForReading, touch } from '../store/database.t
 import type { ChildLine } from './report.ts';
 import { Scan } from './scan.ts';
 
-// Arguments: `verify`, the folder, and perhaps `--skip-checksums`; `pages` and the folder; or `copy`, the folder and the
-// folder to copy it to.
+// Arguments: `verify DIR [--skip-checksums]`, `pages DIR` or `copy DIR TARGET`.
 const [task, dir = '', extra = ''] = process.argv.slice(2);
-// Written at once and not by way of a stream, since the next read may be the last.
+// Synchronous, because the next read may kill the process.
 const tell = (line: ChildLine) => writeSync(1, `${JSON.stringify(line)}\n`);
 
-/** The pages are looked at before LMDB follows them, where nobody writes to them meanwhile. */
 const pages = (): void => {
   try {
     checkTrees(join(dir, DATA_FILE));
@@ -24,12 +22,11 @@ const usesChecksums = extra !== '--skip-checksums';
 const stopped = !(await isInUse(dir));
 if (task === 'verify' && usesChecksums && stopped) pages();
 const files = openForReading(dir);
-// From the first read on nothing is overwritten that can be reached now.
+// Keeps a read transaction open, so that no page is overwritten meanwhile.
 const hold = () => files.meta?.get(Buffer.from('format'));
 if (task === 'copy') {
   await files.root.backup(join(extra, DATA_FILE), true);
-  // LMDB leaves a copy with one meta page of use and no transaction on its pages: what checkMeta goes by comes
-  // with the next two commits.
+  // LMDB's copy has one usable meta page without a transaction on its pages; two commits give checkMeta what it needs.
   const copy = openFiles(extra, false);
   for (let commits = 0; commits < 2; commits++) await touch(copy);
   await copy.root.close();
@@ -37,7 +34,7 @@ if (task === 'copy') {
   hold();
   pages();
 } else {
-  // In one turn, and so in one read transaction, whoever writes meanwhile.
+  // In one turn, and so in one read transaction.
   if (usesChecksums && !stopped) {
     hold();
     pages();

@@ -11,15 +11,14 @@ import { CannotCopy, copyStore } from './backup.ts';
 import { NoStore, type VerifyOptions, verifyStore } from './verify.ts';
 
 export interface Compaction {
-  /** Bytes. */
   readonly before: number;
   readonly after: number;
 }
 
 /**
- * Writes a store that nobody has open anew, without its free pages. The new file is complete, checked and on the disk
- * before it takes the name of the old one in one step; whenever this is interrupted, one of the two is there, whole.
- * @throws StoreLocked while somebody has it open, NoStore, CannotCopy
+ * Rewrites a closed store without its free pages. The verified and synced file replaces the old one in one step, so an interruption
+ * leaves one of the two.
+ * @throws StoreLocked, NoStore, CannotCopy
  */
 export async function compactStore(dir: string, options: VerifyOptions = {}): Promise<Compaction> {
   const file = join(dir, DATA_FILE);
@@ -38,7 +37,7 @@ export async function compactStore(dir: string, options: VerifyOptions = {}): Pr
       if (copy.events !== old.events || copy.lastPosition !== old.lastPosition) {
         throw new CannotCopy(`The copy of the store in ${dir} is not complete. The store is left as it is.`);
       }
-      // LMDB's lock file says how far the old file had got.
+      // LMDB's lock file belongs to the old file.
       rmSync(`${file}-lock`, { force: true });
       await breakSeal(dir);
       leaveToOwner(join(draft, DATA_FILE), dir);

@@ -8,16 +8,15 @@ import type { ChildLine } from './report.ts';
 const LOW_PRIORITY = 10;
 
 export interface ChildEnd {
-  /** The signal by which it died, where that means damaged files. */
+  /** Set when the signal indicates damaged files. */
   readonly killedBy?: NodeJS.Signals;
-  /** Why it gave up; undefined when all went well. */
   readonly error?: string;
 }
 
 /**
- * Runs a task of child.ts on its own process.
- * @param aside for a task that nobody waits for: it gives way to others, and is ended when this is aborted
- * @throws Error when it cannot be run or somebody ends it
+ * Runs a task of child.ts in its own process.
+ * @param aside runs it at low priority, and ends it when aborted
+ * @throws Error when it cannot be started or is ended from outside
  */
 export async function inChild(
   args: readonly string[],
@@ -49,6 +48,6 @@ function giveWay(pid: number): void {
   try {
     setPriority(pid, LOW_PRIORITY);
   } catch {
-    // It has ended already, or may not be told.
+    // It has ended, or the user may not.
   }
 }

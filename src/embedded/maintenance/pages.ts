@@ -2,10 +2,9 @@ import { StoreCorrupt } from '../store/records/corrupt.ts';
 import { inChild } from './in-child.ts';
 
 /**
- * Walks the pages of a store that is being served, in a process of its own that gives way to all others: for a file that
- * nobody has written to since it was closed, which then need not be read to its end before it serves. What this finds is
- * what the disk has lost by itself.
- * @returns the damage; undefined where there is none, or the walk did not come to its end
+ * Walks the pages of a store in a low-priority process while it is served, which saves the walk before it serves. Finds what the disk
+ * has lost since the store was closed.
+ * @returns undefined without damage or where the walk did not finish
  */
 export async function damageOfPages(dir: string, calledOff: AbortSignal): Promise<StoreCorrupt | undefined> {
   let damage: string | undefined;

@@ -1,6 +1,4 @@
-/** One thing that is not as it was written. What is known of its place is there. */
 export interface Damage {
-  /** One sentence. */
   readonly what: string;
   readonly position?: number;
   readonly stream?: string;
@@ -13,14 +11,12 @@ export interface VerifyReport {
   readonly streams: number;
   /** Streams whose oldest events `$maxAge` has removed. */
   readonly purgedStreams: number;
-  /** Position of the last event; 0 in an empty store. */
   readonly lastPosition: number;
   readonly damages: readonly Damage[];
-  /** Damages beyond those listed. */
   readonly more: number;
 }
 
-/** What the child tells: where it is, so that its death has a place, and in the end what it found. */
+/** Progress, so that the child's death has a place; then the result. */
 export type ChildLine =
   | { readonly at: string; readonly share: number }
   | { readonly damage: Damage }
@@ -28,7 +24,6 @@ export type ChildLine =
 
 const LISTED = 1000;
 
-/** Collects damages, the first thousand of them in full. */
 export class Damages {
   readonly list: Damage[] = [];
   more = 0;

@@ -9,9 +9,8 @@ type Table = Database<Buffer, Buffer>;
 
 export interface ScanOptions {
   readonly files: LogFiles;
-  /** Told now and then which table is being read, behind which key, and how much of the whole is done (0 to 1). */
+  /** Called now and then with the table and key, and the share done (0 to 1). */
   readonly tell: (at: string, share: number) => void;
-  /** Do not compare checksums: for the canary that shows what they find. */
   readonly skipChecksums: boolean;
 }
 
@@ -23,20 +22,19 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TELL_EVERY = 512;
 
 /**
- * Reads everything once in the order of its keys and each thing once more by its key, so that both ways of reading must
- * agree: every record is whole, has its entry in the index and belongs to a known stream, every entry has its record,
- * revisions are dense from the first that is stored, and no bytes of the log are unaccounted for.
+ * Reads everything by range and again by key: every record is intact, indexed and of a known stream; every index entry has its
+ * record; revisions are dense; and all bytes of the log are accounted for.
  */
 export class Scan {
   private readonly options: ScanOptions;
   private readonly damages = new Damages();
   private readonly streams = new Map<number, Known>();
-  /** Records whose own bytes do not say any more what they were; the index does. */
+  /** Damaged records, whose streams only the index knows. */
   private readonly illegible = new Set<number>();
   private readonly total: number;
   private read = 0;
   private events = 0;
-  /** Where the log is empty, by the position where it begins, and the holes for which nothing accounts: [from, to). */
+  /** Removed parts by position, with their lengths, and unexplained holes: [from, to). */
   private readonly gaps = new Map<number, number>();
   private readonly holes: [from: number, to: number][] = [];
   private lastPosition = 0;
@@ -111,7 +109,6 @@ export class Scan {
       this.skipTo(position);
       this.end = position + value.length;
       this.lastPosition = position;
-      // The scan's order and the search by key must lead to the same bytes.
       if (!ev.get(key)?.equals(value)) this.add({ what: 'The record cannot be found by its position.', position });
       if (!this.isRecord(value, position)) {
         this.illegible.add(position);
@@ -135,7 +132,7 @@ export class Scan {
     });
   }
 
-  /** Everything from the end of the last record to this position has been removed, or there is a hole. */
+  /** Notes a hole unless everything up to this position was removed. */
   private skipTo(position: number): void {
     let at = this.end;
     for (let length = this.gaps.get(at); at < position && length !== undefined; length = this.gaps.get(at))
@@ -169,7 +166,7 @@ export class Scan {
         number = key.readUInt32BE(0);
         next = stream?.first ?? 0;
         seen.add(number);
-        // Where everything before is purged, or was once, the last entry of that time has stayed without its record.
+        // The last index entry of a purged head stays without its record.
         if (stream !== undefined && revision === stream.first - 1) {
           if (ev.get(positionKey(position)) !== undefined) {
             this.add({ what: 'The event was purged and is there.', position, stream: stream.name, revision });
@@ -211,7 +208,7 @@ export class Scan {
     }
   }
 
-  /** Reads a table to its end, which must be in order and have as many entries as it should. */
+  /** Reads a whole table, and checks its order and its number of entries. */
   private each(name: string, table: Table | undefined, visit: (key: Buffer, value: Buffer) => void): void {
     this.within(name, () => {
       if (table === undefined) return;
@@ -223,7 +220,7 @@ export class Scan {
         if (before !== undefined && Buffer.compare(before, key) >= 0) {
           this.add({ what: `The keys of table ${name} are not in order.` });
         }
-        // In a circle of pages there is no end.
+        // A cycle of pages has no end.
         if (count > expected) break;
         before = Buffer.from(key);
         count++;

@@ -10,15 +10,14 @@ import { inChild } from './in-child.ts';
 import type { Damage, VerifyReport } from './report.ts';
 
 export interface VerifyOptions {
-  /** Told how much is done, 0 to 1. */
+  /** Called with the share done, 0 to 1. */
   readonly progress?: (share: number) => void;
-  /** For the canary that shows what the checksums find. */
+  /** For the canary that shows what checksums find. */
   readonly skipChecksums?: boolean;
-  /** The caller himself holds the lock of the store, so that nobody writes to it. */
+  /** The caller holds the lock of the store. */
   readonly isLocked?: boolean;
 }
 
-/** There is no store where one was asked for. */
 export class NoStore extends Error {
   constructor(dir: string) {
     super(`${whyNoStore(dir)}.`);
@@ -35,10 +34,7 @@ const tables: Readonly<Record<string, string>> = {
   sx: 'the index',
 };
 
-/**
- * Checks everything in the files of a store, which may be in use meanwhile: what is committed when it begins.
- * @throws NoStore
- */
+/** Checks all files of a store, even in use, as of the last commit. @throws NoStore */
 export async function verifyStore(dir: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   if (!hasStore(dir)) throw new NoStore(dir);
   const bad = await metaPages(dir, options.isLocked);
@@ -61,10 +57,7 @@ export async function verifyStore(dir: string, options: VerifyOptions = {}): Pro
   return { ...(report ?? nothing), verdict: 'corrupt', damages: [...early, ...(report?.damages ?? [])] };
 }
 
-/**
- * What is wrong with the two pages that say where the store ends, or with their place behind the seal of whoever has closed it last.
- * Beside a server they may be seen in the middle of a change, but not again and again.
- */
+/** Checks the meta pages, and the seal unless the store is in use; then they may be read during a change, so it tries again. */
 export async function metaPages(dir: string, isLocked = false): Promise<string | undefined> {
   for (let tries = 1; ; tries++) {
     try {

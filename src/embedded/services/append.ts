@@ -8,7 +8,7 @@ import { answer } from '../grpc/unary.ts';
 import { AppendSize, checkStreamName, type Fault } from './check-append.ts';
 import type { Log } from './log.ts';
 
-/** Streams.Append: options first, then one event a message, answered when the client has sent all. */
+/** Streams.Append: options, then one event per message; answered when the client has sent all. */
 export function appendMethod(log: Log): Handler {
   return (call) => {
     let target: Target | undefined;
@@ -25,7 +25,7 @@ export function appendMethod(log: Log): Handler {
       }
       if (target === undefined) throw new RpcError(INVALID_ARGUMENT, 'The options of an append come first.');
       refuse(size.add(read, log.limits));
-      // The message shares memory with network buffers that a slow client would keep alive.
+      // Copied, because a slow client would keep the network buffers alive.
       events.push({ ...read, data: Buffer.from(read.data), metadata: Buffer.from(read.metadata) });
     };
 
@@ -57,7 +57,7 @@ function refuse(fault: Fault | undefined): void {
   throw new RpcError(INVALID_ARGUMENT, fault.message);
 }
 
-/** Runs a decoder; what it cannot read is the caller's fault. */
+/** Turns MalformedMessage into INVALID_ARGUMENT. */
 export function parsing<T>(decode: () => T): T {
   try {
     return decode();

@@ -9,7 +9,6 @@ import { parsing } from './append.ts';
 import { AppendSize, checkStreamName, type Fault } from './check-append.ts';
 import type { Log } from './log.ts';
 
-/** An append whose chunks are still arriving. */
 interface Open {
   readonly target: Target | undefined;
   readonly events: ProposedEvent[];
@@ -17,15 +16,15 @@ interface Open {
   refusal: BatchRefusal | undefined;
 }
 
-/** Unfinished appends of one call; the client sends the chunks of one append in a row. */
+/** Unfinished appends per call. */
 const MAX_OPEN = 64;
 
-/** Streams.BatchAppend: any number of appends on one call, each answered exactly once, when it is complete. */
+/** Streams.BatchAppend: many appends on one call, each answered once it is complete. */
 export function batchAppendMethod(log: Log): Handler {
   return batchAppend(log, submit);
 }
 
-/** The same for a caller who may not append: each is refused by itself, as a real node does, and the call goes on. */
+/** For a caller without rights: each append is refused and the call continues, as on a real node. */
 export function deniedBatchAppendMethod(log: Log): Handler {
   return batchAppend(log, (_, __, correlation, { target }, reply) =>
     reply(encodeBatchRefusal(correlation, target?.stream ?? Buffer.alloc(0), { detail: 'AccessDenied' })),
@@ -68,7 +67,7 @@ function batchAppend(log: Log, finish: typeof submit): Handler {
       try {
         finish(log, call, message.correlation, append, reply);
       } catch (error) {
-        // What has been accepted is answered before the call ends; nothing further is taken from it.
+        // Accepted appends are answered before the call ends.
         refusal = error;
         unanswered--;
         call.pause();
@@ -94,12 +93,12 @@ function begin(message: BatchAppendMessage, log: Log): Open {
   };
 }
 
-/** Whether the deadline has passed, as one of zero always has. It is looked at before anything else. */
+/** A deadline of zero has always passed. */
 function isLate(target: Target | undefined, log: Log): boolean {
   return target !== undefined && target.deadline <= log.now();
 }
 
-/** Takes in a chunk. Only events that have to wait for another chunk are copied out of the network's buffers. */
+/** Adds a chunk. Events that wait for another chunk are copied out of the network buffers. */
 function add(append: Open, events: readonly ProposedEvent[], log: Log, waits: boolean): void {
   const { limits } = log;
   for (const event of events) {
@@ -134,7 +133,7 @@ function submit(log: Log, call: Call, correlation: Buffer, append: Open, reply: 
     reply(encodeBatchRefusal(correlation, stream, refusal));
     return;
   }
-  // An accepted write is not cancelled by its deadline; one whose last chunk is late is not accepted.
+  // The deadline applies until the last chunk arrives, not to an accepted write.
   if (isLate(target, log)) {
     reply(encodeBatchRefusal(correlation, stream, { detail: 'Timeout' }));
     return;
@@ -144,7 +143,7 @@ function submit(log: Log, call: Call, correlation: Buffer, append: Open, reply: 
     write(log, correlation, target, append.events, reply);
   } catch (error) {
     if (!(error instanceof StoreCorrupt)) throw error;
-    // The end of the call would be the refusal of what others have sent on it.
+    // Ending the call would refuse the other appends on it.
     reply(encodeBatchRefusal(correlation, stream, { detail: 'DataLoss', message: `DATA_LOSS: ${error.message}` }));
   }
 }

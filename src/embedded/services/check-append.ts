@@ -2,27 +2,27 @@ import type { ProposedEvent } from '../codec/append-request.ts';
 import { NIL_UUID } from '../codec/uuid.ts';
 import type { Limits } from '../limits.ts';
 
-/** Why an append is refused before the log is looked at. */
+/** Why an append is refused without a look at the log. */
 export type Fault =
   | { readonly is: 'bad'; readonly message: string }
   | { readonly is: 'missing'; readonly names: string }
   | { readonly is: 'too-large'; readonly limit: number };
 
-/** A record's fixed fields and its part of the index. */
+/** Fixed fields of a record, and its index entry. */
 const PER_EVENT_BYTES = 200;
 
-/** What the events of an append come to as they arrive. */
+/** Adds up the events of an append. */
 export class AppendSize {
   private readonly nameBytes: number;
   private data = 0;
   private stored = 0;
 
-  /** @param nameBytes of the stream, whose name each record repeats */
+  /** @param nameBytes length of the stream's name, which each record repeats */
   constructor(nameBytes: number) {
     this.nameBytes = nameBytes;
   }
 
-  /** Adds the next event; says why it cannot be taken. The size comes before what is wrong with the event itself. */
+  /** Adds the next event. @returns why it is refused; the size of the data comes first */
   add(event: ProposedEvent, limits: Limits): Fault | undefined {
     const { data, metadata, type, missing, id } = event;
     if (missing !== '') return { is: 'missing', names: missing };
@@ -41,7 +41,7 @@ export class AppendSize {
   }
 }
 
-/** Names that begin with `$$` are metastreams, whose prefix does not count. */
+/** The `$$` of metastreams do not count. */
 export function checkStreamName(name: Buffer, limits: Limits): Fault | undefined {
   if (name.length === 0) return bad('A stream needs a name.');
   let start = 0;

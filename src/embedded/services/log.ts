@@ -6,7 +6,6 @@ import type { Streams } from '../store/index/streams.ts';
 import type { Reader } from '../store/read/reader.ts';
 import type { Hub } from '../subscriptions/hub.ts';
 
-/** What the services work on. */
 export interface Log {
   readonly streams: Streams;
   readonly reader: Reader;
@@ -16,9 +15,6 @@ export interface Log {
   readonly faults: Faults;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
-  /**
-   * Called before each write. Throws UNAVAILABLE while nothing may be written; stops reading from the call while too
-   * much waits for the disk.
-   */
+  /** Call before each write. Pauses the call while too much waits for the disk. @throws UNAVAILABLE while nothing can be written */
   admit(call: Call): void;
 }

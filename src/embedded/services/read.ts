@@ -24,16 +24,13 @@ import type { Log } from './log.ts';
 import { tellPositions } from './stream-positions.ts';
 
 const DEFAULT_WINDOW = 32;
-/** Where the log begins. */
 const FIRST = 1;
-/** Positions and revisions have a sign on a real node. */
+/** Real nodes have signed 64-bit positions and revisions. */
 const GREATEST = 2n ** 63n - 1n;
 
-/** What a read has failed with, as damage where it is LMDB's about its pages. */
 const readFault = (error: unknown): unknown =>
   error instanceof RpcError ? error : asDamage(error, 'The file of the store');
 
-/** Streams.Read: reads and subscriptions, of a stream and of $all. */
 export function readMethod(log: Log): Handler {
   return oneRequest((message, call) => {
     try {
@@ -67,7 +64,7 @@ function read(log: Log, message: Buffer, call: Call): void {
   else readAll(log, call, request, setup);
 }
 
-/** Tombstoned, itself or, for a metastream, the stream it describes. */
+/** The stream, or the stream that a metastream describes, has a tombstone. */
 function isTombstoned(log: Log, name: string): boolean {
   return (
     log.streams.get(name).committedTombstone ||
@@ -106,7 +103,7 @@ function readAll(log: Log, call: Call, request: ReadRequest, setup: ReadSetup): 
   void pump(call, new LogCursor(setup, from, request.backwards, filter), request.count!);
 }
 
-/** The position asked for; undefined when it is none, or within the log and no record begins there. */
+/** The requested position; undefined where no record begins there. */
 function boundary(log: Log, request: ReadRequest): 'start' | 'end' | number | undefined {
   const { from, prepare } = request;
   if (from === 'start' || from === 'end') return from;
@@ -117,7 +114,7 @@ function boundary(log: Log, request: ReadRequest): 'start' | 'end' | number | un
   return log.reader.isInside(position) ? undefined : position;
 }
 
-/** Gives out what a read is to give, and behind it what `last` says. */
+/** Sends the events, and then the messages of `last`. */
 async function pump(
   call: Call,
   cursor: StreamCursor | LogCursor,
@@ -132,7 +129,7 @@ async function pump(
       try {
         cursor.fill(page, Math.min(left, PAGE_EVENTS));
       } finally {
-        // What comes before damage is given out.
+        // Sends what comes before damage, too.
         if (page.messages > 0) call.send(page.take(), page.messages);
       }
       left -= page.events;

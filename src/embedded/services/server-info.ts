@@ -6,8 +6,8 @@ const VERSION = '24.10.0';
 const STREAMS = 'event_store.client.streams.streams';
 const SUBSCRIPTIONS = 'event_store.client.persistent_subscriptions.persistentsubscriptions';
 
-// Persistent subscriptions are not implemented. They are named here because without these entries the client refuses
-// the call by itself, or makes it by HTTP/1.1 on the same port, and fails less clearly than with UNIMPLEMENTED.
+// Without entries for persistent subscriptions the client refuses calls itself or tries HTTP/1.1, with less clear errors than
+// UNIMPLEMENTED.
 const supported: readonly SupportedMethod[] = [
   { service: STREAMS, method: 'read', features: ['position', 'events'] },
   { service: STREAMS, method: 'append', features: [] },
@@ -28,24 +28,21 @@ export function featuresMethod(): Handler {
   return oneRequest((_, call) => answer(call, message));
 }
 
-/** Where clients are to look for this node: a name or address, and a port. */
 export interface Advertised {
   readonly host: string;
   readonly port: number;
 }
 
 export interface GossipOptions {
-  /** The store's own id. */
   readonly instance: string;
-  /** For every client. Without it, each is told the name by which it asked: for that it has a way and a certificate. */
+  /** Default: each client gets the name by which it asked, which it can reach and has a certificate for. */
   readonly advertise: Advertised | undefined;
-  /** The port listened on; asked at each call, because one of 0 is known late. */
+  /** Called for each request, because port 0 is resolved late. */
   readonly port: () => number;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
 }
 
-/** Gossip.Read: one member, this one. */
 export function gossipMethod({ instance, advertise, port, now }: GossipOptions): Handler {
   return oneRequest((_, call) => {
     const at = advertise ?? askedBy(call.headers[':authority'], port());

@@ -2,7 +2,6 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { accessDenied, badCredentials } from '../grpc/refusals.ts';
 import type { Handler } from '../grpc/server.ts';
 
-/** The one who may do everything. Nobody else may do anything. */
 export interface User {
   readonly name: string;
   readonly password: string;
@@ -11,9 +10,8 @@ export interface User {
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Lets one user in, by Basic authentication of every call. As on a real node, wrong credentials are UNAUTHENTICATED
- * everywhere, and whoever brings none may ask the methods in `open`; of the others each is refused, those in
- * `denied` by a handler of their own.
+ * Requires Basic authentication for every call. Wrong credentials are UNAUTHENTICATED, as on a real node; calls without any may
+ * use `open`, and of the rest those in `denied` have their own refusal.
  */
 export function singleUser(
   user: User,
@@ -35,7 +33,7 @@ export function singleUser(
         return;
       }
       const given = /^Basic +([A-Za-z0-9+/]*={0,2})$/i.exec(authorization)?.[1];
-      // Digests, so that neither length nor content of the right ones shows in the time it takes.
+      // Digests make the time independent of length and content.
       if (given === undefined || !timingSafeEqual(digest(Buffer.from(given, 'base64').toString('utf8')), wanted)) {
         throw badCredentials();
       }

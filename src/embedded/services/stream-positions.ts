@@ -2,11 +2,9 @@ import { encodeFirstPosition, encodeLastPosition } from '../codec/read-response.
 import type { StreamCursor } from '../store/read/stream-cursor.ts';
 
 /**
- * Makes a read tell the positions of its stream, as clients for .NET and Java ask it to: the first, in front of the
- * events, where a read forwards begins elsewhere than it was asked to; the last always, so that even a read that gives
- * no event gives a message.
- * @param asked the revision to begin at
- * @returns what is to be sent behind the events
+ * Adds a stream's positions to a read, as clients for .NET and Java ask: the first before the events, if a forward read begins elsewhere
+ * than asked; the last always.
+ * @returns messages to send after the events
  */
 export function tellPositions(cursor: StreamCursor, asked: number, backwards: boolean): () => Buffer[] {
   let isEmpty = true;

@@ -3,12 +3,12 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { asDamage, StoreCorrupt } from './records/corrupt.ts';
 import { getUint64, putUint64 } from './records/keys.ts';
 
-/** What lmdb-js takes here as it does in `putSync`, and its types leave out. */
+/** An option of `put` that the types of lmdb-js lack. */
 interface Appending {
   put(key: Buffer, value: Buffer, options: { readonly append: true }): Promise<boolean>;
 }
 
-/** The LMDB environment of one store. Keys and values are bytes. */
+/** The LMDB environment of one store. */
 export interface LogFiles {
   readonly root: RootDatabase<Buffer, Buffer>;
   /** Position → record. */
@@ -17,7 +17,7 @@ export interface LogFiles {
   readonly sx: Database<Buffer, Buffer>;
   /** Stream name → number, flags. */
   readonly sn: Database<Buffer, Buffer>;
-  /** Position → length of what has been removed from `ev`, or never was there. */
+  /** Position → length of a part that was removed or never written. */
   readonly gaps: Database<Buffer, Buffer>;
   readonly meta: Database<Buffer, Buffer>;
 }
@@ -28,7 +28,7 @@ const formatKey = Buffer.from('format');
 const instanceKey = Buffer.from('instance');
 const endKey = Buffer.from('end');
 
-/** Opens or creates the environment. Throws StoreCorrupt when LMDB finds it damaged. */
+/** Opens or creates the environment. @throws StoreCorrupt */
 export function openFiles(dir: string, noSync: boolean): LogFiles {
   try {
     return openTables(dir, noSync);
@@ -54,9 +54,9 @@ function tablesOf(root: LogFiles['root']): LogFiles {
 function openTables(dir: string, noSync: boolean): LogFiles {
   const root = open<Buffer, Buffer>({
     path: join(dir, DATA_FILE),
-    // With overlapping sync a rejected commit can still survive, and reads see it before it is on disk.
+    // With overlapping sync a rejected commit can survive, and reads see it before it is on disk.
     overlappingSync: false,
-    // The writer makes the batches. lmdb-js's own would wrap each in one more, whose promise nobody can catch.
+    // The writer makes the batches; lmdb-js's own would add one whose promise nobody can catch.
     eventTurnBatching: false,
     noSync,
     noSubdir: true,
@@ -66,10 +66,7 @@ function openTables(dir: string, noSync: boolean): LogFiles {
   return tablesOf(root);
 }
 
-/**
- * The environment for somebody who only reads, also while a server has it open. A table that has never been made is
- * undefined. Must run in a process of its own: LMDB does not allow one file to be opened twice in one.
- */
+/** Opens the environment read-only, in a process of its own, because LMDB cannot open a file twice in one. Missing tables are undefined. */
 export function openForReading(dir: string): LogFiles {
   const path = join(dir, DATA_FILE);
   const root = open<Buffer, Buffer>({
@@ -83,7 +80,7 @@ export function openForReading(dir: string): LogFiles {
   return tablesOf(root);
 }
 
-/** The store's own id, made at first use. Throws StoreCorrupt for a format that this version does not know. */
+/** The store's id, created at first use. @throws StoreCorrupt for an unknown format */
 export async function instanceOf(files: LogFiles, mint: () => string): Promise<string> {
   const format = files.meta.get(formatKey)?.toString();
   if (format !== undefined && format !== FORMAT) {
@@ -99,25 +96,24 @@ export async function instanceOf(files: LogFiles, mint: () => string): Promise<s
   return instance;
 }
 
-/** A commit that changes nothing. */
 export async function touch(files: LogFiles): Promise<void> {
   await files.root.batch(() => files.meta.put(formatKey, Buffer.from(FORMAT)));
 }
 
-/** Where the log ended with the last commit; undefined where none has said so. */
+/** The end of the log after the last commit; undefined in older files. */
 export function committedEnd(files: LogFiles): number | undefined {
   const value = files.meta.get(endKey);
   return value === undefined ? undefined : getUint64(value, 0);
 }
 
-/** To be called within each commit that moves the end. */
+/** Call within each commit that moves the end. */
 export function putEnd(files: LogFiles, end: number): void {
   const value = Buffer.alloc(8);
   putUint64(value, 0, end);
   files.meta.put(endKey, value);
 }
 
-/** The last key of a table that is not above `from`, or undefined. */
+/** The last key that is not above `from`. */
 export function lastKey(table: Database<Buffer, Buffer>, from: Buffer): Buffer | undefined {
   for (const key of table.getKeys({ start: from, reverse: true, limit: 1 })) return key;
   return undefined;

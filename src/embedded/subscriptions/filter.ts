@@ -2,7 +2,7 @@ import type { FilterRequest } from '../codec/read-request.ts';
 import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
 import { type Filter, nameEnd, nameStart, typeEnd, typeStart } from '../store/records/record.ts';
 
-/** Compiles a filter. Throws RpcError INVALID_ARGUMENT for one that this server cannot evaluate. */
+/** @throws RpcError INVALID_ARGUMENT for a filter that this server cannot evaluate */
 export function compileFilter(request: FilterRequest, maxRegexChars: number): Filter {
   const from = request.on === 'stream' ? nameStart : typeStart;
   const to = request.on === 'stream' ? nameEnd : typeEnd;
@@ -23,7 +23,7 @@ function startsWith(record: Buffer, start: number, prefix: Buffer): boolean {
   return true;
 }
 
-/** The options that .NET takes at the beginning of an expression. */
+/** Options that .NET accepts at the beginning of an expression. */
 const OPTIONS = /^\(\?([ims]+)\)/;
 const SYNTAX = /[\w^$\\.*+?()[\]{}|/]/;
 const ANCHORS = new Map([
@@ -31,10 +31,7 @@ const ANCHORS = new Map([
   ['\\z', '(?![\\s\\S])'],
 ]);
 
-/**
- * A real node's expressions are .NET's. With the flag `u` JavaScript refuses what it would read in another way.
- * @throws SyntaxError for what JavaScript cannot say
- */
+/** Converts a .NET expression. With the flag `u` JavaScript refuses what it would read differently. @throws SyntaxError */
 export function expressionOf(source: string): RegExp {
   const [head = '', options = ''] = OPTIONS.exec(source) ?? [];
   const text = source

@@ -1,18 +1,17 @@
 import type { Written } from '../store/commit/batch.ts';
 import { LiveBatch } from './live-batch.ts';
 
-/** Whoever wants to hear of each commit. */
 export interface Listener {
   onLive(batch: LiveBatch): void;
 }
 
-/** Hands each commit's records to the subscriptions: those of $all, and those of the streams it wrote to. */
+/** Passes each commit's records to the subscriptions of $all and of their streams. */
 export class Hub {
   private readonly all = new Set<Listener>();
   private readonly byStream = new Map<string, Set<Listener>>();
   count = 0;
 
-  /** `stream` undefined listens to everything. Returns the way to stop. */
+  /** `stream` undefined: all events. @returns ends it */
   listen(stream: string | undefined, listener: Listener): () => void {
     const listeners = stream === undefined ? this.all : (this.byStream.get(stream) ?? new Set());
     if (stream !== undefined) this.byStream.set(stream, listeners);

@@ -2,7 +2,7 @@ import type { UuidKind } from '../codec/uuid.ts';
 import type { Written } from '../store/commit/batch.ts';
 import { Page } from '../store/read/page.ts';
 
-/** The records of one commit, encoded once for all subscribers that want the same form of UUIDs. */
+/** The records of one commit, encoded once per form of UUIDs. */
 export class LiveBatch {
   readonly records: readonly Written[];
   private readonly encoded = new Map<UuidKind, { bytes: Buffer; ends: number[] }>();
@@ -11,7 +11,6 @@ export class LiveBatch {
     this.records = records;
   }
 
-  /** The frames of records [from, to). */
   frames(uuids: UuidKind, from: number, to: number): Buffer {
     let encoded = this.encoded.get(uuids);
     if (encoded === undefined) {

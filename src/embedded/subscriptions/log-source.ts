@@ -9,7 +9,7 @@ import { isLink } from '../store/records/record.ts';
 import type { LiveBatch } from './live-batch.ts';
 import type { Source } from './subscription.ts';
 
-/** Follows $all, from a position on (inclusive), perhaps filtered. */
+/** Follows $all from a position on (inclusive). */
 export class LogSource implements Source {
   readonly ending = undefined;
   private readonly setup: ReadSetup;
@@ -18,8 +18,8 @@ export class LogSource implements Source {
   private readonly clock: CheckpointClock | undefined;
 
   /**
-   * @param after the position it was asked to continue behind, if any: the first checkpoint that can be given
-   * @param interval records considered from one checkpoint to the next; only for a filtered subscription
+   * @param after position of the last event that the client has, for the first checkpoint
+   * @param interval records from one checkpoint to the next, for filtered subscriptions
    */
   constructor(
     setup: ReadSetup,

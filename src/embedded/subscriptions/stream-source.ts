@@ -6,7 +6,7 @@ import { isLink, TOMBSTONE_REVISION } from '../store/records/record.ts';
 import type { LiveBatch } from './live-batch.ts';
 import type { Source } from './subscription.ts';
 
-/** Follows one stream, from behind a revision on. */
+/** Follows one stream from after a revision. */
 export class StreamSource implements Source {
   ending: Error | undefined;
   private readonly setup: ReadSetup;

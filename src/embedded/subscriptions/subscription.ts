@@ -9,28 +9,23 @@ import { asDamage } from '../store/records/corrupt.ts';
 import type { Listener } from './hub.ts';
 import type { LiveBatch } from './live-batch.ts';
 
-/** What a subscription follows: a cursor through the past that can also take live records. */
+/** A cursor through the past that can also take live records. */
 export interface Source {
-  /** Adds the next part of the past to a page. */
   fill(page: Page): void;
-  /** Everything committed has been given out. */
   readonly done: boolean;
-  /** Adds what comes before the caught-up message. */
+  /** Adds what precedes the caught-up message. */
   beforeCaughtUp(page: Page): void;
-  /** Adds the live records that belong to it, and moves on behind them. */
+  /** Sends the matching live records, and moves behind them. */
   live(batch: LiveBatch, send: (frames: Buffer, messages: number) => void): void;
-  /** Moves on to the end without giving anything out; only a test's canary does that. */
+  /** Moves to the end without sending; only for a test's canary. */
   skip(): void;
-  /** The error with which the followed stream has ended for good, once everything before has been given out. */
+  /** The error with which the stream has ended for good. */
   readonly ending: Error | undefined;
 }
 
 const framedCaughtUp = frame(CAUGHT_UP);
 
-/**
- * One subscription: history from disk until there is none left, then live. A subscriber that does not keep up is
- * sent back to the disk from where it stands, so nothing beyond the limits is ever kept in memory for it.
- */
+/** History from disk, then live. A subscriber that is too slow reads from disk again, so that memory stays bounded. */
 export class Subscription implements Listener {
   private readonly call: Call;
   private readonly source: Source;
@@ -45,7 +40,7 @@ export class Subscription implements Listener {
     this.faults = faults;
   }
 
-  /** Gives out the past and goes live. Never rejects: an error ends the call. */
+  /** Sends the past and goes live. Never rejects: an error ends the call. */
   async catchUp(): Promise<void> {
     const { call, source } = this;
     try {
@@ -55,7 +50,7 @@ export class Subscription implements Listener {
         const page = new Page();
         source.fill(page);
         if (source.done) {
-          // In the same turn as the empty rest: no commit can come between the look and going live.
+          // In the same turn as the last page, so that no commit can come between.
           source.beforeCaughtUp(page);
           this.send(page);
           if (source.ending !== undefined) {

@@ -4,16 +4,13 @@ import { DamagedFile } from '../../../lmdb-pages/damaged-file.ts';
 import { type CheckedFile, checkMetaPages } from '../../../lmdb-pages/meta-pages.ts';
 import { StoreCorrupt } from '../records/corrupt.ts';
 
-/** As `openFiles` has LMDB keep it. */
+/** The options of `openFiles`. */
 const keeping = { isAlone: true, overlaps: false } as const;
 
-/**
- * Checks the raw meta pages of a store's data file before LMDB opens it; a file that does not exist or is empty is fine.
- * @throws StoreCorrupt
- */
+/** Checks the raw meta pages before LMDB opens the file; a missing or empty file is fine. @throws StoreCorrupt */
 export const checkMeta = (file: string): CheckedFile => asCorrupt(() => checkMetaPages(file, keeping));
 
-/** Walks the trees of a store's data file that nobody has open for writing. @throws StoreCorrupt */
+/** Walks all trees of a file that no process writes to. @throws StoreCorrupt */
 export const checkTrees = (file: string): void =>
   asCorrupt(() => {
     const { damaged, tables } = checkPages(file, {
@@ -21,12 +18,12 @@ export const checkTrees = (file: string): void =>
       judge: (table) => (table === 'sn' ? isSoundStream : undefined),
     });
     for (const damage of damaged.values()) throw damage;
-    // Each event has an entry in the index, which keeps the newest of a stream whose events were swept away.
+    // Each event has an index entry, and a stream's newest entry outlives its event.
     if ((tables.get('ev') ?? 0) > (tables.get('sx') ?? 0))
       throw new StoreCorrupt(`${file} is damaged: the index of its streams cannot be right.`);
   });
 
-/** A name with a flipped bit would never be asked for, so its checksum would never be looked at. */
+/** Reads would never ask for a name with a flipped bit, so its checksum is checked here. */
 const isSoundStream: IsOurs = (name, nameStart, nameEnd, entry, start, length) => {
   const sum = length === 17 && crc32c(entry, start, start + 13, crc32c(name, nameStart, nameEnd));
   return sum === entry.readUInt32BE(start + 13);

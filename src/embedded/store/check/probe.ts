@@ -2,13 +2,10 @@ import { spawn } from 'node:child_process';
 import { probeEntry } from '../../entries.ts';
 import { StoreCorrupt } from '../records/corrupt.ts';
 
-/** Illegal instruction, trap, abort, bus error, arithmetic fault, segmentation fault. */
+/** Signals by which a damaged file kills a process. */
 export const CORRUPT_SIGNALS = new Set(['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV']);
 
-/**
- * Opens the file in a child process first. `all` reads every page, else only the ends of the tables.
- * @throws StoreCorrupt when the child does not survive it
- */
+/** Opens the file in a child process; `all` reads every page, otherwise the ends of the tables. @throws StoreCorrupt when it dies */
 export async function probe(file: string, all: boolean): Promise<void> {
   const child = spawn(process.execPath, [probeEntry, file, all ? 'all' : 'ends'], {
     stdio: ['ignore', 'ignore', 'pipe'],

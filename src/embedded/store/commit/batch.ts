@@ -7,16 +7,16 @@ import { encodeRecord, type NewRecord, recordSize } from '../records/record.ts';
 const MIN_SEGMENT_BYTES = 16 * 1024;
 const MAX_SEGMENT_BYTES = 256 * 1024;
 
-/** Positions only grow. Told so, LMDB fills each page before it begins the next, where it else leaves one record's room. */
+/** Positions only grow, and with this option LMDB fills each page instead of leaving room. */
 const atEnd = { append: true } as const;
-/** Such a put has a promise of its own. That it was refused cannot be, and must not pass if it is: nobody catches it. */
+/** Puts at the end have promises of their own, which LMDB must never resolve with false. */
 const expectWritten = (isWritten: boolean): void => {
   if (!isWritten) throw new Error('LMDB has refused a record at the end of the log');
 };
-/** A commit that fails rejects the batch as well. */
+/** A failed commit also rejects the batch. */
 const toldByBatch = (): void => {};
 
-/** One event on its way to the disk. `bytes` is its record. */
+/** An event on its way to the disk, with its record. */
 export interface Written {
   readonly stream: Stream;
   readonly position: number;
@@ -24,23 +24,23 @@ export interface Written {
   readonly bytes: Buffer;
 }
 
-/** What a commit removes of one stream: records, and entries of its index. `stream.first` says so already. */
+/** Records and index entries of a stream that a commit removes. `stream.first` is updated already. */
 export interface Purge {
   readonly stream: Stream;
   readonly records: readonly { readonly position: number; readonly bytes: number }[];
   readonly revisions: readonly number[];
 }
 
-/** The writes of one commit. Their buffers stay untouched until it is over: LMDB reads them from another thread. */
+/** The writes of one commit. LMDB reads their buffers from another thread, so they stay untouched until it is over. */
 export class Batch {
   readonly records: Written[] = [];
-  /** Metadata that becomes visible with this commit, by the stream it describes. */
+  /** Metadata that this commit makes visible, by the stream that it describes. */
   readonly metadata = new Map<Stream, StreamMetadata>();
   readonly touched = new Set<Stream>();
-  /** To be called after the commit, in the order of the requests. */
+  /** Called after the commit, in the order of the requests. */
   readonly replies: (() => void)[] = [];
   bytes = 0;
-  /** Where the log ends after this batch. */
+  /** The end of the log after this batch. */
   end = 0;
   private readonly changed = new Set<Stream>();
   private readonly purges: Purge[] = [];
@@ -51,7 +51,7 @@ export class Batch {
   add(stream: Stream, record: NewRecord): Written {
     const size = recordSize(record);
     if (size > this.segment.length - this.used) {
-      // As much again as there is: a buffer of the largest size for each small commit is work for the collector.
+      // Doubles, because a full-size buffer for each small commit would load the garbage collector.
       const length = Math.min(MAX_SEGMENT_BYTES, Math.max(MIN_SEGMENT_BYTES, this.bytes));
       this.segment = Buffer.allocUnsafeSlow(Math.max(length, size));
       this.used = 0;
@@ -72,29 +72,28 @@ export class Batch {
     stream.pins++;
   }
 
-  /** The entry in `sn` is new or different. */
+  /** Marks the entry in `sn` as new or different. */
   change(stream: Stream): void {
     this.changed.add(stream);
   }
 
-  /** Removes the head of a stream with this commit. */
   purge(purge: Purge): void {
     this.purges.push(purge);
     this.touch(purge.stream);
     this.change(purge.stream);
   }
 
-  /** Says that from this position on so many bytes of the log are empty. */
+  /** Marks bytes of the log as empty. */
   gap(position: number, bytes: number): void {
     this.gaps.set(position, bytes);
   }
 
-  /** Whether there is nothing to commit, but only replies that wait for their turn. */
+  /** There is nothing to commit, only replies to send in turn. */
   get empty(): boolean {
     return this.records.length === 0 && this.purges.length === 0;
   }
 
-  /** All puts of this batch: two an event, one more for a stream that is new, tombstoned or truncated. */
+  /** Two puts an event, one more for a new, tombstoned or truncated stream. */
   put(files: LogFiles): void {
     const positions = Buffer.allocUnsafeSlow(Math.max(8, this.records.length * 8));
     let at = 0;
@@ -116,7 +115,7 @@ export class Batch {
     for (const stream of this.changed) files.sn.put(stream.nameBytes, encodeStream(stream));
   }
 
-  /** One entry for gaps that lie side by side. */
+  /** Merges adjacent gaps. */
   private putGaps(files: LogFiles): void {
     const positions = [...this.gaps.keys()].sort((a, b) => a - b);
     for (let i = 0; i < positions.length; ) {

@@ -4,10 +4,10 @@ import { isSoftDeleted } from '../index/metadata.ts';
 import type { Stream, Streams } from '../index/streams.ts';
 import type { RecentIds } from './recent-ids.ts';
 
-/** What becomes of an append, before anything is written. */
+/** The decision on an append. */
 export type Verdict =
   | { readonly is: 'write'; readonly undelete: boolean }
-  /** The same events are there already; answered as the original was. */
+  /** The same events are there; answered as the first time. */
   | { readonly is: 'again'; readonly revision: number; readonly position: number }
   | { readonly is: 'wrong-version'; readonly current: number }
   | { readonly is: 'deleted' };
@@ -15,11 +15,11 @@ export type Verdict =
 export interface Lookup {
   readonly streams: Streams;
   readonly recent: RecentIds;
-  /** Id and position of the event at this revision, committed or not; undefined when it is gone. */
+  /** The event at this revision, committed or not; undefined when it is gone. */
   idAt(stream: Stream, revision: number): { id: UuidKey; position: number } | undefined;
 }
 
-/** What the store answers to an append, judged by the newest state, committed or not. */
+/** Decides an append by the newest state, committed or not. */
 export function decide(stream: Stream, expected: Expected, ids: readonly UuidKey[], lookup: Lookup): Verdict {
   if (stream.tombstoned) return { is: 'deleted' };
   const metastream = lookup.streams.metastreamOf(stream);

@@ -4,20 +4,17 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Free bytes on the volume of a directory; undefined where that cannot be told, as on some virtual file systems. */
+/** Undefined where unknown, as on some virtual file systems. */
 export type FreeBytes = (dir: string) => number | undefined;
 
 export interface SpaceOptions {
   readonly dir: string;
-  /** Below so many free bytes appends are refused. */
   readonly threshold: number;
-  /** Size of the ballast; 0 for none. */
   readonly ballast: number;
   readonly freeBytes?: FreeBytes | undefined;
   readonly everyMs?: number | undefined;
 }
 
-/** Of the room that a store wants before it takes an append, so much is there. */
 export interface Shortage {
   readonly freeBytes: number;
   readonly neededBytes: number;
@@ -28,16 +25,16 @@ export interface FreeSpace {
   readonly shortage: Shortage | undefined;
   /** Less than the threshold is free: appends are refused until space returns. */
   readonly low: boolean;
-  /** Whether so many bytes more would find no room, not even that of the ballast, which is given up for them. */
+  /** Whether this many bytes find no room, even after the ballast is deleted. */
   lacks(bytes: number): boolean;
-  /** To be told that a commit has to wait: appends are refused until this resolves, at a look that finds room or at the end. */
+  /** Refuses appends until there is room or the store stops; then resolves. */
   held(): Promise<void>;
   /** Resolves when nothing is being written any more. */
   stop(): Promise<void>;
 }
 
 const EVERY_MS = 500;
-/** Somebody else may take all the room at once, so what is asked for an append is no older than this. */
+/** Other programs may fill the volume at once, so appends need a recent value. */
 const FRESH_MS = 10;
 const BALLAST = 'ballast';
 
@@ -50,14 +47,12 @@ const ofVolume: FreeBytes = (dir) => {
   }
 };
 
-/** Whether less than the threshold is free on the volume of a directory, so that appends are refused. */
 export const isShort = (dir: string, threshold: number, freeBytes: FreeBytes = ofVolume): boolean =>
   (freeBytes(dir) ?? Number.POSITIVE_INFINITY) < threshold;
 
 /**
- * Watches the volume, because LMDB reports a full disk as an I/O error after which the store must stop. Refusing
- * appends early is not enough where others fill the disk: a ballast file is given up once half the threshold is used
- * up, so that what has been accepted still gets to the disk, and is laid down again when there is room for both.
+ * Watches the volume, because LMDB reports a full disk as an I/O error that ends the store. If others fill the disk, a ballast file is
+ * deleted below half the threshold, so that accepted events can be written; it is restored when there is room.
  */
 export function watchFreeSpace(options: SpaceOptions): FreeSpace {
   const { dir, threshold, freeBytes = ofVolume } = options;
@@ -108,12 +103,12 @@ export function watchFreeSpace(options: SpaceOptions): FreeSpace {
 
 const PIECE = 64 * 1024;
 
-/** In pieces: a server that has little to do would keep the whole of it in memory until it next collects garbage. */
+/** In pieces, because an idle process would keep the whole in memory until the next garbage collection. */
 async function* noise(size: number): AsyncGenerator<Buffer> {
   for (let left = size; left > 0; left -= PIECE) yield promisify(randomBytes)(Math.min(left, PIECE));
 }
 
-/** A file whose only purpose is to be deleted. Its bytes are random: some file systems store others in less room. */
+/** A file that exists to be deleted. Random bytes, because some file systems compress. */
 function layBallast(path: string, size: number): { lay(): void; laid(): Promise<void>; giveUp(): void } {
   let lying = existsSync(path);
   let laying: Promise<void> | undefined;

@@ -9,18 +9,18 @@ export interface CommitOptions {
   readonly files: LogFiles;
   readonly reader: Reader;
   readonly faults: Faults;
-  /** After each commit, in order: the new end of the log is visible, the replies are given. */
+  /** Called after each commit, in order, when its replies have been given. */
   readonly onCommit: (records: readonly Written[]) => void;
-  /** Once, when a commit has failed: nothing may be acknowledged any more. */
+  /** Called once, when a commit has failed: nothing may be acknowledged any more. */
   readonly onFailure: (error: Error) => void;
   readonly space: Pick<FreeSpace, 'lacks' | 'held'>;
-  /** A commit that takes longer has failed; default 30 s. */
+  /** Time after which a commit has failed; default 30 s. */
   readonly stuckAfterMs?: number | undefined;
 }
 
 const ENOSPC = 28;
 const EIO = 5;
-/** What a commit writes beside its records: pages of the trees, and those at their borders. */
+/** Bytes that a commit writes beside its records: pages of the trees. */
 const LEAST_ROOM = 256 * 1024;
 const ROOM_PER_RECORD = 8 * 1024;
 const STUCK_MS = 30_000;
@@ -29,10 +29,9 @@ const TICKS = 30;
 const MAX_REQUESTS = 4096;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** What ends the waiting for room. */
 const NO_ROOM = new Error('There is no room.');
 
-/** Group commit: one batch on its way to the disk, the next one forming meanwhile. */
+/** Group commit: while one batch is written the next one forms. */
 export class GroupCommit {
   private readonly options: CommitOptions;
   private readonly waiting: Batch[] = [];
@@ -44,14 +43,14 @@ export class GroupCommit {
   private ending = false;
   private hold = () => {};
   private idle: (() => void)[] = [];
-  /** Bytes accepted and not yet committed. */
+  /** Accepted and not yet committed. */
   pendingBytes = 0;
 
   constructor(options: CommitOptions) {
     this.options = options;
   }
 
-  /** The batch that the next request joins. Its commit begins in this turn of the event loop, or after the one under way. */
+  /** The batch for the next request. Its commit begins in this turn of the event loop, or after the current one. */
   open(): Batch {
     const forming = this.forming;
     if (forming !== undefined) {
@@ -63,10 +62,7 @@ export class GroupCommit {
     return this.forming;
   }
 
-  /**
-   * Resolves when everything accepted so far is committed and answered, or the store has failed. What waits for room on
-   * the volume is left unanswered.
-   */
+  /** Resolves when everything accepted is committed and answered, or the store has failed. What waits for room stays unanswered. */
   end(): Promise<void> {
     this.ending = true;
     this.hold();
@@ -121,10 +117,9 @@ export class GroupCommit {
   }
 
   /**
-   * False where the volume was full at the last moment: LMDB has left everything as it was, and the same batch may be
-   * written again. It had better not come to that: LMDB 3.5.6 of lmdb-js writes what it says about a failed write behind
-   * the end of a buffer, which kills the process now and then.
-   * @throws NO_ROOM when the end comes before there is room
+   * False where the volume was full: LMDB has changed nothing, and the batch can be written again. Checking first matters: on a failed
+   * write lmdb-js 3.5.6 writes its message beyond the end of a buffer, which may kill the process.
+   * @throws NO_ROOM when the store stops before there is room
    */
   private async written(batch: Batch): Promise<boolean> {
     const { files, faults, space } = this.options;
@@ -141,14 +136,14 @@ export class GroupCommit {
       return true;
     } catch (error) {
       const { code } = error as { code?: unknown };
-      // A write that was cut short for want of room is an I/O error to LMDB.
+      // LMDB reports a write cut short on a full volume as an I/O error.
       if (faults.ignoreCommitErrors) throw error;
       if (code === ENOSPC || (code === EIO && space.lacks(needed))) return false;
       throw error;
     }
   }
 
-  /** After a commit that broke its file LMDB settles nothing any more. In ticks: a process that was stopped has not waited. */
+  /** After a commit that broke its file LMDB settles nothing. Ticks do not count the time of a stopped process. */
   private async unlessStuck(writing: Promise<unknown>): Promise<void> {
     const { stuckAfterMs = STUCK_MS } = this.options;
     let timer: NodeJS.Timeout | undefined;
@@ -178,7 +173,7 @@ export class GroupCommit {
   }
 }
 
-/** lmdb-js puts the reason into a second promise, which is an unhandled rejection for whoever does not look at it. */
+/** lmdb-js puts the reason into a second promise, which would be an unhandled rejection. */
 async function explain(error: Error & { commitError?: Promise<never> }): Promise<never> {
   await error.commitError;
   throw error;

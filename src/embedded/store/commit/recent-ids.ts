@@ -7,16 +7,13 @@ interface Written {
   readonly position: number;
 }
 
-// 8 MiB at roughly 128 bytes an entry, as the real server bounds it.
+// 8 MiB at about 128 bytes an entry, the bound of real nodes.
 const CAPACITY = 65_536;
 
-/**
- * Ids of recently written events, for appends with `any` and `stream_exists`, whose repetition can be recognised by
- * nothing else. Empty after a start, on purpose: it must not promise more than a production node does.
- */
+/** Ids of recent events, to recognise repeated appends with `any` and `stream_exists`. Empty after a start, as on a real node. */
 export class RecentIds {
   private readonly byId = new Map<UuidKey, Written>();
-  // In the order of writing: the oldest key of a map that loses its oldest all the time takes ever longer to find.
+  // A ring, because finding the oldest key of a Map becomes slow when the oldest is deleted again and again.
   private readonly ring: Written[] = [];
   private next = 0;
 

@@ -7,17 +7,12 @@ import { checkMeta } from '../check/check-file.ts';
 import { DATA_FILE } from '../database.ts';
 import { StoreCorrupt } from '../records/corrupt.ts';
 
-// A meta page that is whole, and one commit too old, opens that commit without a word: nothing in the file says that it
-// was not the last. So a proper stop leaves the number of the last transaction in a file beside it, which the next
-// start compares and removes. It costs nothing while the store runs. After kill -9 there is none, and need not be:
-// then the last commit was on the disk or had not been acknowledged.
-// Beside it are the file's size and time of change: where they are still the same, nobody has written to it since.
+// A file that lost its last commit opens without an error. So a proper stop writes the number of the last transaction to
+// `closed`, which the next start compares and removes. After kill -9 it is missing: the last commit was on disk or not acknowledged.
+// Size and time of change follow; if both are equal, nobody has written since.
 const SEAL = 'closed';
 
-/**
- * Puts down what the data file's last transaction is. For whoever has just closed it. Where that cannot be done, on a
- * full disk for example, there is no seal, and the next start knows less but nothing wrong.
- */
+/** Writes the seal of a file that was just closed. Without it, as on a full disk, the next start checks less. */
 export async function seal(dir: string): Promise<void> {
   const path = join(dir, SEAL);
   const draft = `${path}.new`;
@@ -39,9 +34,9 @@ const traceOf = (dir: string): string => {
 };
 
 /**
- * Compares the seal, where there is one.
+ * Compares the seal, if there is one.
  * @returns whether nobody has written to the file since it was closed
- * @throws StoreCorrupt when the file is not what was closed
+ * @throws StoreCorrupt
  */
 export function checkSeal(dir: string, transaction: bigint): boolean {
   const path = join(dir, SEAL);
@@ -54,11 +49,11 @@ export function checkSeal(dir: string, transaction: bigint): boolean {
   );
 }
 
-/** To be called, and to have come to its end, before anything is written. */
+/** Must finish before anything is written. */
 export async function breakSeal(dir: string): Promise<void> {
   const path = join(dir, SEAL);
   if (!existsSync(path)) return;
   rmSync(path);
-  // A seal that came back with a power cut would be a false one.
+  // A seal that a power cut restored would be wrong.
   await syncToDisk(dir);
 }

@@ -11,20 +11,18 @@ export interface SweeperOptions {
   readonly streams: Streams;
   readonly reader: Reader;
   readonly commit: GroupCommit;
-  /** Wall clock, milliseconds. */
   readonly now: () => number;
 }
 
 const HIGHEST_POSITION = 2 ** 53;
-/** `$$`, and the first string behind everything that begins so. */
+/** The range of names that begin with `$$`. */
 const METASTREAMS = { start: Buffer.from('$$'), end: Buffer.from('$%') };
 const NAMES_PER_TURN = 100;
 const RECORDS_PER_COMMIT = 1000;
 
 /**
- * Removes what `$maxAge` has hidden: records and their entries in the index, through the group commit like any write.
- * Two things stay. The newest entry of a stream in the index says how far the stream has got, though its record
- * goes; and the newest record of the whole log says where the log ends.
+ * Removes what `$maxAge` hides, through the group commit. Two things stay: a stream's newest index entry, which has its last
+ * revision, and the newest record of the log, which has its end.
  */
 export class Sweeper {
   private readonly options: SweeperOptions;
@@ -34,12 +32,12 @@ export class Sweeper {
     this.options = options;
   }
 
-  /** After this nothing is looked at or written any more, not even by a sweep that is under way. */
+  /** Ends a running sweep, too. */
   stop(): void {
     this.stopped = true;
   }
 
-  /** Goes through all streams that have metadata, in small steps. Returns how many records it has removed. */
+  /** Sweeps all streams with metadata in small steps. @returns the number of removed records */
   async sweep(): Promise<number> {
     let removed = 0;
     let from: Buffer | undefined = METASTREAMS.start;
@@ -69,7 +67,7 @@ export class Sweeper {
     if (this.stopped || isMetastreamName(name)) return 0;
     const { streams, commit } = this.options;
     const stream = streams.get(name);
-    // What is being written to just now is left to the next sweep, so that its newest event is certain.
+    // Streams with pending writes wait for the next sweep, because their newest event is uncertain.
     if (stream.pins > 0 || stream.first > stream.committedLast) return 0;
     const expired = this.expired(stream);
     if (expired.length === 0) return 0;
@@ -87,7 +85,7 @@ export class Sweeper {
     return expired.length;
   }
 
-  /** The expired records at the head of a stream. None of a stream with a damaged one: that is for `verify` to name. */
+  /** Expired records at the head of a stream; none if one is damaged, which `verify` reports. */
   private expired(stream: Stream): { position: number; bytes: number }[] {
     const { streams, reader, files } = this.options;
     const found: { position: number; bytes: number }[] = [];

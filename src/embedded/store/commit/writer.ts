@@ -9,7 +9,7 @@ import { decide, type Lookup } from './decide.ts';
 import { type CommitOptions, GroupCommit } from './group-commit.ts';
 import { RecentIds } from './recent-ids.ts';
 
-/** How an append, delete or tombstone ended. `revision` is -1 where the stream has no event. */
+/** The result of an append, delete or tombstone. `revision` is -1 for an empty stream. */
 export type Outcome =
   | { readonly is: 'written'; readonly revision: number; readonly position: number }
   | { readonly is: 'wrong-version'; readonly current: number }
@@ -19,19 +19,16 @@ type Reply = (outcome: Outcome) => void;
 
 export interface WriterOptions extends CommitOptions {
   readonly streams: Streams;
-  /** Wall clock, milliseconds. */
   readonly now: () => number;
-  /** 16 fresh random bytes as a key. */
+  /** Returns 16 random bytes. */
   readonly mintId: () => UuidKey;
 }
 
-/** Where a log goes on. */
+/** The end of the log at the start. */
 export interface LogEnd {
-  /** Position of the next record. */
   readonly tail: number;
-  /** Number of the next new stream. */
   readonly nextStream: number;
-  /** When the last record was created: no later one may be older, not even after a restart under a clock set back. */
+  /** Creation time of the last record: later ones are not older, even if the clock was set back. */
   readonly lastCreated: number;
 }
 
@@ -40,17 +37,14 @@ const TOMBSTONE_TYPE = Buffer.from('$streamDeleted');
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The only writer of the log. Each request is judged at once against the newest state, committed or not, and its
- * records go into the forming batch of the group commit.
- * Judging against uncommitted state is sound because a commit that fails ends the store, and every reply,
- * refusals included, waits for the commit of its batch.
+ * The only writer of the log. Requests are decided by the newest state, committed or not: a failed commit ends the store, and every
+ * reply waits for the commit of its batch.
  */
 export class Writer implements Lookup {
   readonly streams: Streams;
   readonly recent = new RecentIds();
   readonly commit: GroupCommit;
   private readonly options: WriterOptions;
-  /** Where the next record goes. */
   private tail: number;
   private nextStream: number;
   private lastCreated: number;
@@ -95,7 +89,7 @@ export class Writer implements Lookup {
     } else this.answer(batch, reply, verdict);
   }
 
-  /** Soft delete: hides all events there are, by `$tb` in place of the metadata; of a stream that has either. */
+  /** Soft delete: hides all existing events by writing `$tb` as the metadata. */
   delete(name: string, expected: Expected, reply: Reply): void {
     const stream = this.streams.get(name);
     const batch = this.commit.open();
@@ -109,7 +103,7 @@ export class Writer implements Lookup {
     this.answer(batch, reply, { is: 'written', revision: stream.last, position });
   }
 
-  /** Hard delete, for good; allowed on a stream that never was. */
+  /** Hard delete, also of a stream that never existed. */
   tombstone(name: string, expected: Expected, reply: Reply): void {
     const stream = this.streams.get(name);
     const batch = this.commit.open();
@@ -176,7 +170,7 @@ export class Writer implements Lookup {
 
   private record(batch: Batch, stream: Stream, revision: number, event: Omit<ProposedEvent, 'missing'>): number {
     const position = this.tail;
-    // Time that goes back must not make a later event older than an earlier one.
+    // A later event is never older than an earlier one.
     const now = Math.floor(this.options.now());
     this.lastCreated = this.options.faults.trustClock ? now : Math.max(this.lastCreated, now);
     const before = batch.bytes;

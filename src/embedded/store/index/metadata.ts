@@ -1,23 +1,20 @@
-/** What a `$metadata` event says about its stream; a field that says nothing usable is absent. */
+/** A parsed `$metadata` event; invalid fields are absent. */
 export interface StreamMetadata {
-  /** Revision of the event on the metastream. */
+  /** Of the event on the metastream. */
   readonly revision: number;
   readonly maxCount?: number;
   /** Milliseconds. */
   readonly maxAge?: number;
   /** First readable revision; Infinity after a soft delete. */
   readonly truncateBefore?: number;
-  /** The bytes as written. */
   readonly raw: Buffer;
 }
 
 const LONG_MAX = '9223372036854775807';
 const SOFT_DELETED = Number.POSITIVE_INFINITY;
 
-/** The data of the `$metadata` event that a soft delete writes. */
 export const SOFT_DELETE = Buffer.from(`{"$tb":${LONG_MAX}}`);
 
-/** Reads a `$metadata` event. JSON that does not parse, or a value of the wrong type, counts as absent. */
 export function parseMetadata(raw: Buffer, revision: number): StreamMetadata {
   const fields = parseObject(raw);
   const count = fields?.$maxCount;
@@ -45,7 +42,7 @@ function parseObject(raw: Buffer): Record<string, unknown> | undefined {
   }
 }
 
-/** 2^63 - 1 is no double: whether exactly that was written, which means a soft delete, only the text can tell. */
+/** 2^63 - 1, which means a soft delete, is not a double, so the text decides. */
 function revisionFrom(raw: Buffer, value: number): number {
   if (value < Number.MAX_SAFE_INTEGER) return value;
   const written = raw.toString('utf8').match(/"\$tb"\s*:\s*(\d+)/g);
@@ -56,13 +53,13 @@ export function isSoftDeleted(metadata: StreamMetadata | undefined): boolean {
   return metadata?.truncateBefore === SOFT_DELETED;
 }
 
-/** The same metadata with `$tb` set, or undefined when it is no JSON object to set it in. */
+/** The metadata with `$tb` set; undefined when it is not a JSON object. */
 export function withTruncateBefore(raw: Buffer, revision: number): Buffer | undefined {
   const fields = parseObject(raw);
   return fields && Buffer.from(JSON.stringify({ ...fields, $tb: revision }));
 }
 
-/** First revision that a reader may see, before `$maxAge`. */
+/** First visible revision, without regard to `$maxAge`. */
 export function firstVisible(metadata: StreamMetadata | undefined, last: number): number {
   if (metadata === undefined) return 0;
   const byCount = metadata.maxCount === undefined ? 0 : last - metadata.maxCount + 1;

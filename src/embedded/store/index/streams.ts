@@ -11,10 +11,7 @@ export interface Uncommitted {
   readonly position: number;
 }
 
-/**
- * What is known of one stream. `last` and `tombstoned` include what is written but not committed, and only the
- * writer looks at them; `committedLast`, `committedTombstone` and `committedMetadata` are what readers may see.
- */
+/** State of one stream. The writer uses `last` and `tombstoned`, which include uncommitted writes; readers use the `committed` fields. */
 export interface Stream {
   readonly name: string;
   readonly nameBytes: Buffer;
@@ -24,13 +21,13 @@ export interface Stream {
   committedLast: number;
   tombstoned: boolean;
   committedTombstone: boolean;
-  /** Lowest revision still stored; above 0 once `$maxAge` has removed a head, above `last` once it has removed all. */
+  /** Lowest stored revision: above 0 once `$maxAge` has removed a head, above `last` once it has removed all. */
   first: number;
-  /** Events committedLast + 1 … last. */
+  /** Events after `committedLast`. */
   uncommitted: Uncommitted[];
-  /** Batches that hold a write to this stream and are not committed. */
+  /** Uncommitted batches with a write to this stream. */
   pins: number;
-  /** Loaded at first use: the stream `$$` + name, and what its last event says. */
+  /** Loaded at first use: the stream `$$` + name, and its last event. */
   metastream: Stream | undefined;
   metadata: StreamMetadata | undefined;
   committedMetadata: StreamMetadata | undefined;
@@ -56,23 +53,19 @@ export function encodeStream(stream: Stream): Buffer {
   return out;
 }
 
-/** What `sn` says of a stream. */
 export interface StreamEntry {
   readonly number: number;
   readonly tombstoned: boolean;
   readonly first: number;
 }
 
-/** The value of `sn` under this name; undefined when it is not what was written. */
+/** Parses an entry of `sn`; undefined when it is damaged. */
 export function decodeStream(nameBytes: Buffer, value: Buffer): StreamEntry | undefined {
   if (value.length !== VALUE_BYTES || value.readUInt32BE(13) !== nameChecksum(nameBytes, value)) return undefined;
   return { number: value.readUInt32BE(0), tombstoned: value[4] === 1, first: value.readDoubleBE(5) };
 }
 
-/**
- * The streams in use: two generations of at most 10,000, so that a million streams do not live in memory. A
- * metastream lives in the entry of the stream that it describes, so there is never a second object for either.
- */
+/** Two generations of at most 10,000 streams. A metastream is kept in its stream's entry, so that each has one object. */
 export class Streams {
   private readonly files: LogFiles;
   private young = new Map<string, Stream>();
@@ -100,7 +93,6 @@ export class Streams {
     return metastream;
   }
 
-  /** What readers see of the metadata of this stream. */
   committedMetadata(stream: Stream): StreamMetadata | undefined {
     this.metastreamOf(stream);
     return stream.committedMetadata;
@@ -138,7 +130,7 @@ export class Streams {
     stream.tombstoned = stream.committedTombstone = entry.tombstoned;
     stream.first = entry.first;
     const newest = this.newest(stream.number, HIGHEST);
-    // Every stream with a number has an event, and the tombstone is one; an index that says otherwise has lost it.
+    // Every stream with a number has an event or a tombstone.
     if (newest === undefined || newest > HIGHEST_ORDINARY !== entry.tombstoned) {
       throw new StoreCorrupt(`The index of stream ${name} has lost its last event.`);
     }
@@ -147,7 +139,7 @@ export class Streams {
     return stream;
   }
 
-  /** The highest revision in the index that is not above `limit`. */
+  /** The highest revision that is not above `limit`. */
   private newest(streamNo: number, limit: number): number | undefined {
     const key = lastKey(this.files.sx, revisionKey(streamNo, limit));
     return key !== undefined && key.readUInt32BE(0) === streamNo ? getUint64(key, 4) : undefined;

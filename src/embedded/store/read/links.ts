@@ -8,14 +8,10 @@ import { isExpired, type Reader, type RecordView } from './reader.ts';
 interface Resolve {
   readonly reader: Reader;
   readonly streams: Streams;
-  /** Wall clock, milliseconds. */
   readonly now: number;
 }
 
-/**
- * Adds an event to a page, resolved when it is a link and `resolve` is set. One of a link's type whose data is not
- * `revision@stream` is an event like any other.
- */
+/** Adds an event to a page. With `resolve` a link (`revision@stream`) is resolved; one with other data is an ordinary event. */
 export function addResolved(
   page: Page,
   record: RecordView,
@@ -27,7 +23,7 @@ export function addResolved(
     page.addEvent(record, undefined, position, uuids);
     return;
   }
-  // The next read reuses the buffer that the link is in.
+  // The next read reuses the buffer.
   const link = { bytes: Buffer.from(record.bytes.subarray(0, record.length)), length: record.length };
   const text = link.bytes.toString('utf8', dataStart(link.bytes, link.length), link.length);
   const parts = /^(\d{1,15})@([\s\S]+)$/.exec(text);

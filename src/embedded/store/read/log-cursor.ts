@@ -5,10 +5,10 @@ import type { Page } from './page.ts';
 import { missing } from './reader.ts';
 import { PAGE_BYTES, type ReadSetup } from './stream-cursor.ts';
 
-/** Records looked at in one turn; others wait for their turn meanwhile. */
+/** Records read in one turn of the event loop. */
 const LOOKED_AT = 1024;
 
-/** Counts the records a filtered subscription has considered, and says when a checkpoint is due. */
+/** Counts considered records until a checkpoint is due. */
 export class CheckpointClock {
   private readonly interval: number;
   private considered = 0;
@@ -17,7 +17,6 @@ export class CheckpointClock {
     this.interval = interval;
   }
 
-  /** One more record considered; true when that completes an interval. */
   tick(): boolean {
     if (++this.considered < this.interval) return false;
     this.considered = 0;
@@ -25,10 +24,10 @@ export class CheckpointClock {
   }
 }
 
-/** Reads $all page by page. Forwards from a position inclusive, backwards exclusive. */
+/** Reads $all page by page: forwards from a position inclusive, backwards exclusive. */
 export class LogCursor {
   position: number;
-  /** Position of the newest record looked at: where to resume from. */
+  /** Position of the newest considered record. */
   considered: number | undefined;
   private readonly setup: ReadSetup;
   private readonly filter: Filter | undefined;
@@ -54,7 +53,7 @@ export class LogCursor {
     return this.backwards ? this.exhausted : this.position >= this.setup.reader.head;
   }
 
-  /** Adds up to `limit` events to a page, and checkpoints where they are due. */
+  /** Adds up to `limit` events, and checkpoints that are due. */
   fill(page: Page, limit: number): void {
     if (this.backwards) this.fillBackwards(page, limit);
     else this.fillForwards(page, limit);
@@ -90,7 +89,7 @@ export class LogCursor {
       const end = position + record.length;
       if (end < this.position) {
         if (!reader.isGap(end, this.position)) throw missing(end);
-        // Looking for the gap has used the buffer that records come in.
+        // isGap has reused the read buffer.
         record = reader.at(position)!;
       }
       this.position = position;

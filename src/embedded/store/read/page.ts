@@ -6,7 +6,7 @@ import type { RecordView } from './reader.ts';
 
 const FIRST_BYTES = 128 * 1024;
 
-/** Framed ReadResp messages in one buffer: a page of a read leaves in a single write. */
+/** Framed ReadResp messages in one buffer, for a single write. */
 export class Page {
   events = 0;
   messages = 0;
@@ -17,12 +17,12 @@ export class Page {
     return this.used;
   }
 
-  /** The bytes so far; the page must not be written to afterwards. */
+  /** The page must not be written to afterwards. */
   take(): Buffer {
     return this.bytes.subarray(0, this.used);
   }
 
-  /** Adds a message that is not an event. */
+  /** For messages other than events. */
   add(message: Uint8Array): void {
     const framed = frame(message);
     this.reserve(framed.length);
@@ -32,9 +32,9 @@ export class Page {
   }
 
   /**
-   * Adds ReadResp.event. `event` is absent for a link that leads nowhere, `link` for an ordinary event. The id is
-   * put in front of the stored fields; nothing else is encoded.
-   * @param position in $all, of the link where there is one; sent with every event, as a real node does
+   * Adds ReadResp.event: the stored fields, preceded by the id.
+   * @param event undefined for a link without a target
+   * @param position in $all, of the link if there is one
    */
   addEvent(event: RecordView | undefined, link: RecordView | undefined, position: number, uuids: UuidKind): void {
     const eventSize = event === undefined ? 0 : recordedSize(event, uuids);

@@ -6,15 +6,15 @@ import { StoreCorrupt } from '../records/corrupt.ts';
 import { getUint64, positionKey, revisionKey } from '../records/keys.ts';
 import { createdOf, idOf, revisionOf, streamNoOf, verifyRecord } from '../records/record.ts';
 
-/** A verified record in LMDB's reused read buffer: valid until the next read. */
+/** A verified record in LMDB's read buffer: valid until the next read. */
 export interface RecordView {
   readonly bytes: Buffer;
   readonly length: number;
 }
 
-/** Reads committed records, each checked against its checksum. Everything is synchronous and within one turn. */
+/** Reads committed records synchronously and checks their checksums. */
 export class Reader {
-  /** Where the committed log ends: the position after the last record. Set by the writer. */
+  /** The end of the committed log. Set by the writer. */
   head: number;
   private readonly files: LogFiles;
   private readonly faults: Faults;
@@ -25,7 +25,7 @@ export class Reader {
     this.head = head;
   }
 
-  /** The record that begins at this position, or undefined when none does. */
+  /** The record at this position, if one begins there. */
   at(position: number): RecordView | undefined {
     const value = this.files.ev.getBinaryFast(positionKey(position));
     if (value === undefined) return undefined;
@@ -35,15 +35,14 @@ export class Reader {
     return { bytes, length };
   }
 
-  /** Position of an event, or undefined when the index has none. */
   positionOf(stream: Stream, revision: number): number | undefined {
     const value = this.files.sx.getBinaryFast(revisionKey(stream.number, revision));
     return value === undefined ? undefined : getUint64(value, 0);
   }
 
-  /** The event at this revision, checked to be that event; undefined when the index has none. */
+  /** The event at this revision, verified; undefined when the index has none. */
   event(stream: Stream, revision: number): (RecordView & { readonly position: number }) | undefined {
-    // The newest entry of the index stays when its event is purged: it alone says how far the stream has got.
+    // A purged event keeps its index entry if it is the stream's newest.
     const position = revision < stream.first ? undefined : this.positionOf(stream, revision);
     if (position === undefined) return undefined;
     let record: RecordView | undefined;
@@ -65,7 +64,7 @@ export class Reader {
     return found && { id: idOf(found.bytes), position: found.position };
   }
 
-  /** First position at or after this one where a record begins; the head when there is none. */
+  /** First position from here on where a record begins; otherwise the head. */
   private seek(position: number): number {
     for (const key of this.files.ev.getKeys({ start: Buffer.from(positionKey(position)), limit: 1 })) {
       return Math.min(getUint64(key, 0), this.head);
@@ -73,7 +72,7 @@ export class Reader {
     return this.head;
   }
 
-  /** Whether nothing is meant to be between these positions, `from` inclusive: it was removed. */
+  /** Whether everything between these positions was removed. */
   isGap(from: number, to: number): boolean {
     let at = from;
     while (at < to) {
@@ -87,21 +86,17 @@ export class Reader {
     return true;
   }
 
-  /**
-   * The position behind this one: behind the record that begins there or, where that has been removed, of the next.
-   * @throws StoreCorrupt when neither is so
-   */
+  /** The position after a record or a removed part. @throws StoreCorrupt for a hole */
   behind(position: number): number {
     const record = this.at(position);
     return record === undefined ? this.next(position) : position + record.length;
   }
 
-  /** Where the next record begins, or the head, from a position where none does. @throws StoreCorrupt for a hole */
+  /** The next record's position, or the head, from a removed part. @throws StoreCorrupt for a hole */
   next(position: number): number {
     const next = this.seek(position);
     if (next === position && next < this.head) {
-      // It was committed in between, and the snapshot that did not have it was older. Or its key is damaged, so that it stands
-      // here and is never found: whoever went on from it would never get further.
+      // Either it was committed after the snapshot was taken, or its key is damaged and can be listed but not found.
       this.files.root.resetReadTxn();
       if (this.at(position) === undefined) throw missing(position);
     }
@@ -109,7 +104,6 @@ export class Reader {
     return next;
   }
 
-  /** Up to `limit` positions of records before this one, newest first. */
   before(position: number, limit: number): number[] {
     if (position <= 1) return [];
     const start = Buffer.from(positionKey(Math.min(position, this.head) - 1));
@@ -118,7 +112,7 @@ export class Reader {
     return positions;
   }
 
-  /** Whether the position lies strictly inside a record. Between records there may be gaps, which is no fault. */
+  /** Whether the position is strictly inside a record. Gaps between records are allowed. */
   isInside(position: number): boolean {
     if (position >= this.head) return false;
     const key = lastKey(this.files.ev, Buffer.from(positionKey(position)));
@@ -134,7 +128,7 @@ export function missing(position: number): StoreCorrupt {
   return new StoreCorrupt(`The record at position ${position} is missing.`);
 }
 
-/** Whether `$maxAge` hides this record now. Milliseconds. */
+/** Whether `$maxAge` (milliseconds) hides the record. */
 export function isExpired(record: Buffer, maxAge: number | undefined, now: number): boolean {
   return maxAge !== undefined && createdOf(record) < now - maxAge;
 }

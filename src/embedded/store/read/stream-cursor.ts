@@ -13,20 +13,17 @@ export const PAGE_BYTES = 256 * 1024;
 export interface ReadSetup {
   readonly reader: Reader;
   readonly streams: Streams;
-  /** How UUIDs look in the answers. */
   readonly uuids: UuidKind;
   readonly resolveLinks: boolean;
-  /** Wall clock, milliseconds. */
   readonly now: () => number;
 }
 
 const METASTREAM_KEEPS: StreamMetadata = { revision: 0, raw: Buffer.alloc(0), maxCount: 1 };
 
-/** Reads one stream page by page, in either direction, hiding what its metadata hides. */
+/** Reads one stream page by page, without what its metadata hides. */
 export class StreamCursor {
-  /** The next revision to look at. */
   revision: number;
-  /** Called once, before the first event is added to a page. */
+  /** Called once, before the first event is added. */
   onFirst: ((page: Page, revision: number) => void) | undefined;
   private readonly setup: ReadSetup;
   private readonly name: string;
@@ -39,17 +36,17 @@ export class StreamCursor {
     this.step = backwards ? -1 : 1;
   }
 
-  /** Looked up for each page: between pages an idle stream may have left memory and come back as another object. */
+  /** Looked up each time, because between pages an idle stream may have been evicted and loaded again. */
   get stream(): Stream {
     return this.setup.streams.get(this.name);
   }
 
-  /** Nothing further is committed in this direction. */
+  /** There are no further committed events in this direction. */
   get done(): boolean {
     return this.step > 0 ? this.revision > this.stream.committedLast : this.revision < 0;
   }
 
-  /** Adds up to `limit` events to a page; stops early when the page is large enough. */
+  /** Adds up to `limit` events, fewer when the page is large enough. */
   fill(page: Page, limit: number): void {
     const { reader, streams, uuids, resolveLinks } = this.setup;
     const stream = this.stream;
@@ -82,7 +79,7 @@ export class StreamCursor {
     if (this.step < 0 && this.revision < first) this.revision = -1;
   }
 
-  /** Adds the tombstone's own event, if the stream has one. */
+  /** Adds the tombstone's event, if there is one. */
   fillTombstone(page: Page): void {
     const record = this.setup.reader.event(this.stream, TOMBSTONE_REVISION);
     if (record !== undefined) page.addEvent(record, undefined, record.position, this.setup.uuids);

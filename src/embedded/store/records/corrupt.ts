@@ -1,8 +1,8 @@
 import { isOfPages } from '../../../lmdb-pages/damaged-file.ts';
 
-/** Data on disk that is not what was written. The message names the place. */
+/** Data on disk is not what was written. */
 export class StoreCorrupt extends Error {
-  /** DATA_LOSS: how a call that came upon it ends. */
+  /** DATA_LOSS. */
   readonly rpcCode = 15;
 
   constructor(message: string) {
@@ -11,7 +11,7 @@ export class StoreCorrupt extends Error {
   }
 }
 
-/** The error as damage, where it is LMDB's about its pages; otherwise as it is. @param what is damaged then */
+/** Turns LMDB's errors about its pages into StoreCorrupt. @param what the damaged thing */
 export function asDamage(error: unknown, what: string): unknown {
   if (error instanceof StoreCorrupt) return error;
   const isDamage = error instanceof Error && isOfPages(error);

@@ -1,13 +1,13 @@
 const TWO_32 = 4294967296;
 
-/** The key of a record in `ev`: its position. The buffer is reused by the next call. */
+/** Key of `ev`. The buffer is reused by the next call. */
 export function positionKey(position: number): Buffer {
   putUint64(positionScratch, 0, position);
   return positionScratch;
 }
 const positionScratch = Buffer.alloc(8);
 
-/** The key of a revision in `sx`. The buffer is reused by the next call. */
+/** Key of `sx`. The buffer is reused by the next call. */
 export function revisionKey(streamNo: number, revision: number): Buffer {
   revisionScratch.writeUInt32BE(streamNo, 0);
   putUint64(revisionScratch, 4, revision);
@@ -15,7 +15,7 @@ export function revisionKey(streamNo: number, revision: number): Buffer {
 }
 const revisionScratch = Buffer.alloc(12);
 
-/** Big-endian, of a whole number below 2^63; 2^63 itself, a double's nearest to 2^63 - 1, is written as the latter. */
+/** Big-endian. 2^63, the double nearest to 2^63 - 1, is written as 2^63 - 1. */
 export function putUint64(out: Buffer, at: number, value: number): void {
   if (value >= 2 ** 63) {
     out.writeUInt32BE(0x7fffffff, at);

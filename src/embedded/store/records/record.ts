@@ -4,15 +4,14 @@ import { putVarint, varintSize } from '../../codec/write.ts';
 import { StoreCorrupt } from './corrupt.ts';
 import { getUint64, putUint64 } from './keys.ts';
 
-/** Whether a record passes; looks at the stream name or the type only. */
+/** Uses the stream name or the type only. */
 export type Filter = (record: Buffer) => boolean;
 
 // A value of `ev`:
 //   0 crc u32 | 4 flags u8 | 5 streamNo u32 | 9 nameStart u16 | 11 nameLen u16 | 13 typeStart u16 | 15 typeLen u16
 //   17 dataLen u32 | 21 revision u64 | 29 created f64 ms | 37 id 16 B | 53 RecordedEvent without its id field
-// The name and the type are looked at where they stand in the RecordedEvent, whose end are the event's data.
-// The checksum covers the position (the key) and everything behind itself, so that a sound record in a wrong place
-// is found as well. Integers are big-endian.
+// Name and type are read where they are in the RecordedEvent, which ends with the event's data. The checksum covers the
+// position (the key) and everything after itself, so that a misplaced record is found. Integers are big-endian.
 const CRC = 0;
 const FLAGS = 4;
 const STREAM_NO = 5;
@@ -24,13 +23,13 @@ const DATA_LENGTH = 17;
 const REVISION = 21;
 const CREATED = 29;
 export const ID = 37;
-/** Where the stored fields of the RecordedEvent begin; they end with the record. */
+/** Start of the stored fields of the RecordedEvent, which end with the record. */
 export const RECORDED = 53;
 
 const FLAG_JSON = 1;
 const FLAG_LINK = 2;
 
-/** The revision of a tombstone: 2^63 - 1 on the wire, its nearest double in here. */
+/** 2^63 - 1 on the wire; here its nearest double. */
 export const TOMBSTONE_REVISION = 2 ** 63;
 const TOMBSTONE_WIRE = 2n ** 63n - 1n;
 
@@ -56,7 +55,7 @@ export interface NewRecord {
 
 const wireRevision = (revision: number) => (revision >= TOMBSTONE_REVISION ? TOMBSTONE_WIRE : revision);
 
-/** The type of links, whose data is `revision@stream`. */
+/** `$>`, whose data is `revision@stream`. */
 function isLinkType(type: Uint8Array): boolean {
   return type.length === 2 && type[0] === 0x24 && type[1] === 0x3e;
 }
@@ -65,7 +64,6 @@ function entrySize(key: Uint8Array, valueLength: number): number {
   return 2 + key.length + 1 + varintSize(valueLength) + valueLength;
 }
 
-/** Bytes that encodeRecord will write. */
 export function recordSize(record: NewRecord): number {
   const { name, type, metadata, data, position } = record;
   const nameField = 1 + varintSize(name.length) + name.length;
@@ -83,12 +81,12 @@ export function recordSize(record: NewRecord): number {
   return size;
 }
 
-/** 100-ns ticks since the Unix epoch, decimal, as the metadata entry `created` has them. */
+/** 100-ns ticks since the Unix epoch, decimal. */
 function ticks(ms: number): string {
   return `${ms}0000`;
 }
 
-/** Writes the value of a record at `start`, which must have recordSize bytes of room. */
+/** Writes a record, for which there must be `recordSize` bytes. */
 export function encodeRecord(out: Buffer, start: number, record: NewRecord): void {
   const { name, type, metadata, data, position } = record;
   out[start + FLAGS] = (record.json ? FLAG_JSON : 0) | (isLinkType(type) ? FLAG_LINK : 0);
@@ -154,15 +152,14 @@ function checksum(bytes: Uint8Array, start: number, end: number, position: numbe
   return crc32c(bytes, start + FLAGS, end, crc32c(keyScratch, 0, 8));
 }
 
-/** Throws StoreCorrupt, naming the position, unless this is the record that was written there. */
+/** @throws StoreCorrupt unless this record was written at this position */
 export function verifyRecord(record: Buffer, length: number, position: number): void {
   if (length <= RECORDED || record.readUInt32BE(CRC) !== checksum(record, 0, length, position)) {
     throw new StoreCorrupt(`The record at position ${position} is damaged.`);
   }
 }
 
-// Readers of one verified record that starts at offset 0 and is `length` bytes long. `length` is passed because
-// LMDB's reused read buffer is longer than the record in it.
+// For a verified record at offset 0. LMDB's read buffer is longer than the record, so `length` is passed.
 export const streamNoOf = (record: Buffer) => record.readUInt32BE(STREAM_NO);
 export const revisionOf = (record: Buffer) => getUint64(record, REVISION);
 export const createdOf = (record: Buffer) => record.readDoubleBE(CREATED);
@@ -173,5 +170,4 @@ export const nameEnd = (record: Buffer) => nameStart(record) + record.readUInt16
 export const typeStart = (record: Buffer) => record.readUInt16BE(TYPE_START);
 export const typeEnd = (record: Buffer) => typeStart(record) + record.readUInt16BE(TYPE_LENGTH);
 export const nameOf = (record: Buffer) => record.toString('utf8', nameStart(record), nameEnd(record));
-/** Where the event's data begins; it ends with the record. */
 export const dataStart = (record: Buffer, length: number) => length - record.readUInt32BE(DATA_LENGTH);

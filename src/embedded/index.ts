@@ -11,14 +11,14 @@ import { type RunningStore, runStore, type StoreOptions } from './run-store.ts';
 import type { Advertised } from './services/server-info.ts';
 import type { User } from './services/single-user.ts';
 import { checkMeta } from './store/check/check-file.ts';
-import { CORRUPT_SIGNALS, probe } from './store/check/probe.ts';
+import { probe } from './store/check/probe.ts';
 import { isShort, type Shortage } from './store/commit/free-space.ts';
 import { breakSeal, checkSeal, seal } from './store/commit/seal.ts';
 import { DATA_FILE } from './store/database.ts';
 
 export { runningEndpoint, StoreLocked } from './lock/lock.ts';
+export { CORRUPT_SIGNALS } from './run-child.ts';
 export { StoreCorrupt } from './store/records/corrupt.ts';
-export { CORRUPT_SIGNALS };
 
 export interface EmbeddedOptions {
   readonly dir: string;

@@ -1,8 +1,10 @@
 import { Worker } from 'node:worker_threads';
-import { workerEntry } from './entries.ts';
 import type { RunningStore, StoreOptions } from './run-store.ts';
 import { StoreCorrupt } from './store/records/corrupt.ts';
 import type { Report } from './worker.ts';
+
+// By the folder above, because this module also runs as a part of `cli/program.js`.
+const workerEntry = new URL('../embedded/worker-entry.mjs', import.meta.url);
 
 /** Runs a store on its own thread. */
 export function runInWorker(options: StoreOptions): Promise<RunningStore> {

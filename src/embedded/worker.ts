@@ -4,8 +4,7 @@ import { type RunningStore, runStore, type StoreOptions } from './run-store.ts';
 export type Report =
   | ({ readonly is: 'ready' } & Pick<RunningStore, 'endpoint' | 'shortage'>)
   | { readonly is: 'refused'; readonly name: string; readonly message: string }
-  | { readonly is: 'failed'; readonly message: string }
-  | { readonly is: 'closed' };
+  | { readonly is: 'failed'; readonly message: string };
 
 const report = (message: Report) => parentPort?.postMessage(message);
 const text = (error: unknown) => (error instanceof Error ? error.message : String(error));
@@ -22,7 +21,6 @@ process.on('unhandledRejection', die);
 
 parentPort?.on('message', async () => {
   await store?.close();
-  report({ is: 'closed' });
   parentPort?.close();
 });
 

@@ -55,8 +55,7 @@ function batchAppend(log: Log, finish: typeof submit): Handler {
       const key = message.correlation.toString('latin1');
       const known = open.get(key);
       const append = known ?? begin(message, log);
-      if (known !== undefined || !message.final) add(append, message.events, log, true);
-      else add(append, message.events, log, false);
+      add(append, message.events, log, known !== undefined || !message.final);
       if (!message.final) {
         if (open.size >= MAX_OPEN) throw new RpcError(RESOURCE_EXHAUSTED, `More than ${MAX_OPEN} unfinished appends.`);
         open.set(key, append);

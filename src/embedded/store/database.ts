@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { asDamage, StoreCorrupt } from './records/corrupt.ts';
-import { getUint64, putUint64 } from './records/keys.ts';
+import { getUint64, positionKey, putUint64 } from './records/keys.ts';
 
 /** An option of `put` that the types of lmdb-js lack. */
 interface Appending {
@@ -27,17 +27,16 @@ export const FORMAT = '2';
 const formatKey = Buffer.from('format');
 const instanceKey = Buffer.from('instance');
 const endKey = Buffer.from('end');
-
-/** Opens or creates the environment. @throws StoreCorrupt */
-export function openFiles(dir: string, noSync: boolean): LogFiles {
-  try {
-    return openTables(dir, noSync);
-  } catch (error) {
-    throw asDamage(error, join(dir, DATA_FILE));
-  }
-}
+const HIGHEST_POSITION = 2 ** 53;
 
 const bytes = { encoding: 'binary', keyEncoding: 'binary' } as const;
+const environment = {
+  // With overlapping sync a rejected commit can survive, and reads see it before it is on disk.
+  overlappingSync: false,
+  noSubdir: true,
+  maxDbs: 8,
+  ...bytes,
+} as const;
 
 function tablesOf(root: LogFiles['root']): LogFiles {
   const table = (name: string): Database<Buffer, Buffer> => root.openDB({ name, ...bytes });
@@ -51,33 +50,20 @@ function tablesOf(root: LogFiles['root']): LogFiles {
   };
 }
 
-function openTables(dir: string, noSync: boolean): LogFiles {
-  const root = open<Buffer, Buffer>({
-    path: join(dir, DATA_FILE),
-    // With overlapping sync a rejected commit can survive, and reads see it before it is on disk.
-    overlappingSync: false,
+/** Opens or creates the environment. @throws StoreCorrupt */
+export function openFiles(dir: string, noSync: boolean): LogFiles {
+  const path = join(dir, DATA_FILE);
+  try {
     // The writer makes the batches; lmdb-js's own would add one whose promise nobody can catch.
-    eventTurnBatching: false,
-    noSync,
-    noSubdir: true,
-    maxDbs: 8,
-    ...bytes,
-  });
-  return tablesOf(root);
+    return tablesOf(open<Buffer, Buffer>({ path, ...environment, eventTurnBatching: false, noSync }));
+  } catch (error) {
+    throw asDamage(error, path);
+  }
 }
 
 /** Opens the environment read-only, in a process of its own, because LMDB cannot open a file twice in one. Missing tables are undefined. */
 export function openForReading(dir: string): LogFiles {
-  const path = join(dir, DATA_FILE);
-  const root = open<Buffer, Buffer>({
-    path,
-    readOnly: true,
-    overlappingSync: false,
-    noSubdir: true,
-    maxDbs: 8,
-    ...bytes,
-  });
-  return tablesOf(root);
+  return tablesOf(open<Buffer, Buffer>({ path: join(dir, DATA_FILE), ...environment, readOnly: true }));
 }
 
 /** The store's id, created at first use. @throws StoreCorrupt for an unknown format */
@@ -117,4 +103,10 @@ export function putEnd(files: LogFiles, end: number): void {
 export function lastKey(table: Database<Buffer, Buffer>, from: Buffer): Buffer | undefined {
   for (const key of table.getKeys({ start: from, reverse: true, limit: 1 })) return key;
   return undefined;
+}
+
+/** Position of the newest record. */
+export function lastPosition(files: LogFiles): number | undefined {
+  const key = lastKey(files.ev, Buffer.from(positionKey(HIGHEST_POSITION)));
+  return key && getUint64(key, 0);
 }

@@ -48,10 +48,10 @@ function byRecentIds(stream: Stream, ids: readonly UuidKey[], recent: RecentIds,
     }
     last = written;
   }
-  return last === undefined ? { is: 'write', undelete: false } : { is: 'again', ...pick(last) };
+  return last === undefined
+    ? { is: 'write', undelete: false }
+    : { is: 'again', revision: last.revision, position: last.position };
 }
-
-const pick = ({ revision, position }: { revision: number; position: number }) => ({ revision, position });
 
 function byRevision(
   stream: Stream,

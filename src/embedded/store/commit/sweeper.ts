@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type LogFiles, lastKey } from '../database.ts';
+import { type LogFiles, lastPosition } from '../database.ts';
 import { isMetastreamName, type Stream, type Streams } from '../index/streams.ts';
 import { isExpired, type Reader } from '../read/reader.ts';
 import { StoreCorrupt } from '../records/corrupt.ts';
-import { getUint64, positionKey } from '../records/keys.ts';
 import type { GroupCommit } from './group-commit.ts';
 
 export interface SweeperOptions {
@@ -14,7 +13,6 @@ export interface SweeperOptions {
   readonly now: () => number;
 }
 
-const HIGHEST_POSITION = 2 ** 53;
 /** The range of names that begin with `$$`. */
 const METASTREAMS = { start: Buffer.from('$$'), end: Buffer.from('$%') };
 const NAMES_PER_TURN = 100;
@@ -92,7 +90,7 @@ export class Sweeper {
     try {
       const maxAge = streams.committedMetadata(stream)?.maxAge;
       if (maxAge === undefined) return [];
-      const newest = getUint64(lastKey(files.ev, Buffer.from(positionKey(HIGHEST_POSITION)))!, 0);
+      const newest = lastPosition(files)!;
       const now = this.options.now();
       for (let revision = stream.first; revision <= stream.committedLast; revision++) {
         const record = reader.event(stream, revision);

@@ -49,7 +49,7 @@ export function encodeStream(stream: Stream): Buffer {
   out.writeUInt32BE(stream.number, 0);
   out[4] = stream.tombstoned ? 1 : 0;
   out.writeDoubleBE(stream.first, 5);
-  out.writeUInt32BE(crc32c(out, 0, 13, crc32c(stream.nameBytes, 0, stream.nameBytes.length)), 13);
+  out.writeUInt32BE(nameChecksum(stream.nameBytes, out), 13);
   return out;
 }
 

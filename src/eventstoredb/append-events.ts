@@ -6,20 +6,19 @@ import type { Contact } from './client/contact.ts';
 import { neverTooLarge } from './client/errors.ts';
 import type { Owner } from './client/owner.ts';
 
-/** Appends in a row without an answer after which the client's stream of appends is what is wrong. */
+/** Unanswered appends in a row after which the client is replaced. */
 const maxUnanswered = 2;
 
 interface Parts {
   readonly owner: Owner;
   readonly contact: Contact;
   readonly newAttempts: NewAttempts;
-  /** Time of one attempt that is not cut short by a budget. */
+  /** Time limit of one attempt outside a budget. */
   readonly callMs: Millis;
-  /** The log goes on to here. */
+  /** Called with the position of each append. */
   readonly appended: (position: bigint) => void;
 }
 
-/** Appends events, each append repeated with the same ids until its outcome is known. */
 export class Appends {
   readonly #parts: Parts;
   readonly #pending = new Set<Promise<unknown>>();
@@ -36,12 +35,11 @@ export class Appends {
     return run;
   }
 
-  /** Resolves once none is under way. */
   async settled(): Promise<void> {
     await Promise.all(this.#pending);
   }
 
-  /** The client keeps one stream for all appends. Where that stands still it does so for ever, whatever else is answered. */
+  /** The client has one stream for all appends, which never recovers from a stall. */
   unanswered(ms: Millis): void {
     const { owner, contact, callMs } = this.#parts;
     if (ms !== callMs || !(contact.state.is === 'there' || contact.lost?.refuses)) return;
@@ -55,14 +53,14 @@ export class Appends {
     more?: CallOptions,
   ): Promise<Appended> {
     const { owner, newAttempts, appended } = this.#parts;
-    // The store calls it a success, without a stream to show for it.
+    const isLarge = () => JSON.stringify(batch).length >= neverTooLarge;
+    const attempts = newAttempts({ stream, expected, isLarge, right: 'append to streams' }, more);
+    // The store reports it as a success without a position.
     if (events.length === 0) throw new TypeError(`an append of no events to ${stream}`);
     const batch = events.map(({ id, type, data, metadata }) =>
       jsonEvent({ id, type, data: data as JSONType, metadata: metadata as unknown as JSONType }),
     );
     const expectedRevision = expected === 'no_stream' ? NO_STREAM : BigInt(expected);
-    const isLarge = () => JSON.stringify(batch).length >= neverTooLarge;
-    const attempts = newAttempts({ stream, expected, isLarge, right: 'append to streams' }, more);
     for (;;) {
       try {
         const ms = attempts.callMs;

@@ -4,10 +4,10 @@ import { messages, shared } from './client/client-internals.ts';
 import type { RawEvent } from './client/raw-event.ts';
 import type { RetryPolicy } from './client/retry-policy.ts';
 
-/** Events to be written to one stream as they are, all or none. */
+/** Events to write unchanged to one stream, all or none. */
 export interface RawAppend {
   readonly stream: string;
-  /** Revision of the event before; -1 for a stream that is not there yet. */
+  /** Revision of the event before; -1 for a new stream. */
   readonly expected: bigint;
   readonly events: readonly RawEvent[];
 }
@@ -15,13 +15,12 @@ export interface RawAppend {
 export type RawAnswer =
   | { readonly is: 'written'; readonly position: bigint }
   | { readonly is: 'wrong-version' | 'deleted' }
-  /** `limit` where the data of the append has more than so many bytes. */
+  /** `limit`: the largest size of an append, where that was exceeded. */
   | { readonly is: 'refused'; readonly reason: string; readonly limit?: number | undefined };
 
 type Request = InstanceType<typeof messages.BatchAppendReq>;
 type Response = InstanceType<typeof messages.BatchAppendResp>;
 
-/** What is used of the client's call. */
 export interface BatchCall {
   write(request: Request): unknown;
   cancel(): unknown;
@@ -38,28 +37,24 @@ interface Pending {
 export interface OrderedAppendsOptions {
   readonly open: () => Promise<BatchCall>;
   readonly retry: RetryPolicy;
-  /** An answer may take so long before the connection is given up. */
   readonly silenceMs: Millis;
 }
 
-/**
- * Appends on one call, which the store takes in the order in which they were added. After a loss everything that is
- * unanswered is sent again, in the same order: what had been written is recognised by its ids.
- */
+/** Appends on one call, in the order they were added. After a loss all unanswered ones are sent again; their ids prevent duplicates. */
 export class OrderedAppends {
   private readonly options: OrderedAppendsOptions;
-  /** Unanswered, in order, by correlation id. */
+  /** Unanswered appends in order, by correlation id. */
   private readonly pending = new Map<string, Pending>();
   private call: Promise<BatchCall> | undefined;
   private silence: NodeJS.Timeout | undefined;
-  /** Between a loss and the next try; what is added meanwhile goes out with the rest. */
+  /** Between a loss and the next try. */
   private waiting = false;
 
   constructor(options: OrderedAppendsOptions) {
     this.options = options;
   }
 
-  /** Resolves with the store's answer. @throws what the retries give up with */
+  /** @returns the store's answer. @throws the final error of the retries */
   add(append: RawAppend): Promise<RawAnswer> {
     const correlation = randomUUID();
     return new Promise((resolve, reject) => {
@@ -68,7 +63,7 @@ export class OrderedAppends {
       if (this.pending.size === 1) this.listen();
       this.call ??= this.connect();
       void this.call.then(
-        // Made for each writing: a message is many objects, and hundreds that wait for answers would burden the collector.
+        // Built for each write, because hundreds of pending messages would load the garbage collector.
         (call) => call.write(requestOf(append, correlation)),
         () => {},
       );
@@ -133,7 +128,7 @@ export class OrderedAppends {
     this.silence = undefined;
   }
 
-  /** Nobody else notices a store that keeps the connection and says nothing. */
+  /** The client does not detect a silent connection. */
   private listen(): void {
     if (this.silence) {
       this.silence.refresh();
@@ -153,7 +148,7 @@ export class OrderedAppends {
     if (pending === undefined) return;
     const { is, error } = outcomeOf(response);
     if (error !== undefined) {
-      // Too late for the store's taste: the outcome is unknown, as after a loss.
+      // The outcome is unknown, as after a loss.
       void this.call?.then((call) => call.cancel());
       return;
     }
@@ -181,7 +176,7 @@ function outcomeOf(response: Response): { is: RawAnswer; error?: undefined } | {
   return { is: { is: 'refused', reason, limit } };
 }
 
-/** Of an append; a real node says of the limit of one event no more than its message. */
+/** Real nodes give the number only for the limit of an append, not of an event. */
 const limitOf = (detail: string, value: Uint8Array | undefined): number | undefined =>
   value === undefined || detail !== 'MaximumAppendSizeExceeded'
     ? undefined
@@ -208,6 +203,6 @@ function requestOf({ stream, expected, events }: RawAppend, correlation: string)
   return request;
 }
 
-/** This message of the batch wants google.protobuf.Empty, whose bytes and shape are those of the shared one. */
+/** The field wants google.protobuf.Empty, which is equal to the shared one. */
 const emptyMessage = () => new shared.Empty() as unknown as Parameters<Options['setNoStream']>[0];
 type Options = InstanceType<typeof messages.BatchAppendReq.Options>;

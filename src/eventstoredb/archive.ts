@@ -11,24 +11,23 @@ import type { Right } from './client/rights.ts';
 import { clientFor, type Target } from './client/target.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
 
-/** A store to copy from or to. */
 export interface Archive {
-  /** Every event there is, the store's own included, in order; goes on by itself after a loss. */
+  /** All events in order, the store's own included; resumes after a loss. */
   readAll(): AsyncIterable<RawEvent>;
-  /** The newest event of a stream that can be seen, or of all. */
+  /** The newest visible event of a stream, or of all. */
   last(stream?: string): Promise<RawEvent | undefined>;
-  /** Appends added one after another are written in that order. */
+  /** Appends are written in the order of the calls. */
   append(append: RawAppend): Promise<RawAnswer>;
-  /** Hard delete. @throws StoreUnavailable, or an error of the client where it is refused */
+  /** Hard delete. @throws StoreUnavailable, or the client's error for a refusal */
   tombstone(stream: string): Promise<'written' | 'deleted'>;
   close(): Promise<void>;
 }
 
 export interface ArchiveOptions {
   readonly clock?: Clock;
-  /** The store may be silent so long within a call. Default 10 s. */
+  /** Limit for silence within a call; default 10 s. */
   readonly silenceMs?: Millis;
-  /** After so long without any success it is given up. Default 30 s. */
+  /** Time without progress after which the store is given up; default 30 s. */
   readonly totalMs?: Millis;
 }
 
@@ -38,7 +37,7 @@ interface ReadCall extends AsyncIterable<ReadResponse> {
   cancel(): unknown;
 }
 
-/** @throws Error for a connection string that cannot be read */
+/** @throws Error for an invalid connection string */
 export const openArchive = (target: Target, options: ArchiveOptions = {}): Archive => {
   const { clock = systemClock, silenceMs = 10_000, totalMs = 30_000 } = options;
   const client = clientFor(target);
@@ -107,7 +106,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   };
 };
 
-/** The retries of all calls: before the first answer the store may not know its users yet. */
+/** Retries of all calls. Until the first answer the store may not know its users. */
 const retriesOf = (target: Target, clock: Clock, totalMs: Millis) => {
   const told = diagnosis(target);
   const begun = clock.monotonic();

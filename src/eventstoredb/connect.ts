@@ -20,9 +20,9 @@ import type { Feed, Source } from './session.ts';
 import { Subscriptions } from './subscription.ts';
 
 /**
- * The store behind a socket or a connection string. One per thread: the client keeps the pending appends of a whole
- * thread in one place. From now on the store is asked twice a second where its log ends.
- * @throws Error for a connection string that cannot be read
+ * Opens the store, and polls the end of its log twice a second. One per thread, because the client keeps a thread's pending appends in
+ * one place.
+ * @throws Error for an invalid connection string
  */
 export const connect = (target: Target, options: ConnectOptions = {}): EventStore => {
   const { clock = systemClock } = options;
@@ -39,7 +39,7 @@ export const connect = (target: Target, options: ConnectOptions = {}): EventStor
   return storeOver(owner, options, probe, diagnosis(target));
 };
 
-/** The port over the owner of a client; the tests bring one that misbehaves, and poll by themselves. */
+/** The port for an owner; tests bring a faulty one without a probe. */
 export const storeOver = (
   owner: Owner,
   options: ConnectOptions,
@@ -61,7 +61,7 @@ export const storeOver = (
     contact: state,
     times,
     failed(error) {
-      // A client that says so although the store is there says so for ever.
+      // Such a client never recovers, although the store is there.
       if (isGivenUp(error) && state.state.is === 'there') owner.replace('its discovery was given up', true);
       hurry();
     },
@@ -103,7 +103,7 @@ export const storeOver = (
       isClosed = true;
       probing?.close();
       await subscriptions.close();
-      // A client disposed of with appends pending rejects them all.
+      // Disposing of the client would reject pending appends.
       await appends.settled();
       await owner.close();
     },
@@ -115,7 +115,7 @@ const unlessGone = (error: unknown): void => {
   if (type !== ErrorType.WRONG_EXPECTED_VERSION && type !== ErrorType.STREAM_DELETED) throw error;
 };
 
-/** Calls that may be made any number of times, until they are answered. */
+/** Calls that can be repeated until they are answered. */
 const repeatableCalls = (
   owner: Owner,
   newAttempts: NewAttempts,
@@ -144,7 +144,7 @@ const repeatableCalls = (
       return repeat({ stream, right: 'write the metadata of streams' }, set, more);
     },
     remove(stream) {
-      // Nothing there, or gone already, is what was wanted.
+      // A missing or deleted stream is fine.
       const remove = (client: Client) => client.deleteStream(stream).catch(unlessGone);
       return repeat({ stream, right: 'delete streams' }, remove);
     },
@@ -154,7 +154,7 @@ const repeatableCalls = (
   };
 };
 
-/** What a subscription opens itself from. @param hurry has the store probed at once */
+/** @param hurry makes the next probe at once */
 const feedOver = (owner: Owner, state: Contact, options: ConnectOptions, hurry: () => void): Feed => {
   const [first, longest] = options.resubscribeMs ?? [200, 5_000];
   return {

@@ -1,16 +1,13 @@
 import { onAppendStream, wrapErrorHandling } from './client/client-internals.ts';
 
 /**
- * Three defects of `@eventstore/db-client` would end the process. Two sit where it writes and reads its stream of
- * batch appends. The package stays as it is; what is wrapped is one of its own streams, and
- * what it does after an error:
+ * Works around three defects of `@eventstore/db-client` that would end the process:
  *
- * - An error on one such stream forgets the pending appends of all of them, and the answer to a forgotten append throws
- *   inside a data handler. Such an answer is dropped here; whoever waited was told "unknown outcome" and repeats.
- * - While a stream pushes back, its writes wait in a queue, and an error rejects them in promises that nobody holds. Here
- *   a stream never pushes back: what is unsent is bounded by what is pending, and every append has its own time limit.
- * - After an error it waits for its next connection, in a promise that nobody holds: when the discovery of that is given
- *   up, the promise is rejected. Whoever asked for the connection is told, so here nothing more has to come of it.
+ * - An error on one stream of batch appends forgets all pending appends, and the answer to a forgotten one throws inside a data handler.
+ *   Such an answer is dropped; the caller repeats the append.
+ * - While a stream pushes back its writes wait, and an error rejects them in unhandled promises. Here a stream never pushes back: the
+ *   pending appends are bounded and have time limits.
+ * - After an error it waits for its next connection in an unhandled promise.
  */
 interface BatchStream {
   listeners(event: 'data'): unknown[];
@@ -28,7 +25,7 @@ const guardStream = (stream: BatchStream): void => {
       try {
         listener(answer);
       } catch {
-        // The answer to an append that was forgotten.
+        // Answers a forgotten append.
       }
     });
     stream.removeListener('data', listener);
@@ -40,7 +37,7 @@ const guardStream = (stream: BatchStream): void => {
   };
 };
 
-/** Wraps the client's batch append streams, those to come included. @throws Error with a client built otherwise */
+/** Wraps all batch append streams of the client. */
 export const guardClient = (client: object): void => {
   wrapErrorHandling(client, (handled) => handled.catch(() => {}));
   onAppendStream(client, (stream) => {

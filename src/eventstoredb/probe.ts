@@ -7,17 +7,15 @@ import { Abandoned, type Client, type Owner } from './client/owner.ts';
 import { interruptible } from './client/retry-policy.ts';
 import { asking } from './client/rights.ts';
 
-/** The leader's answer may take so long (contract K.1). */
+/** Time limit for the leader's answer (contract K.1). */
 const timeoutMs: Millis = 1_000;
-/** A client that has just been sent to the leader asks again at once; leaders that send it on and on are none. */
+/** Redirections to other leaders in one poll. */
 const maxMoves = 3;
-/** Failures in a row after which the client may be what is wrong. */
 const failuresOfClient = 2;
-/** Between two failures, so that a refused connection is not tried in a circle. */
+/** Least time between failures, so that a refused connection is not tried in a loop. */
 const soonestMs = 50;
 
 export interface Probe {
-  /** Something has failed: the next poll is made at once. */
   hurry(): void;
   close(): void;
 }
@@ -26,7 +24,7 @@ class Silence extends Error {}
 
 const isNotLeader = (error: unknown): boolean => (error as { type?: unknown }).type === 'not-leader';
 
-/** Position of the newest event of all, the store's own included, as its leader says; 0 for an empty log. */
+/** Position of the newest event, the store's own included, from the leader; 0 for an empty log. */
 const endOfLog = async (client: Client): Promise<bigint> => {
   const newest = client.readAll({ fromPosition: END, direction: BACKWARDS, maxCount: 1, requiresLeader: true });
   let end = 0n;
@@ -34,10 +32,7 @@ const endOfLog = async (client: Client): Promise<bigint> => {
   return end;
 };
 
-/**
- * Asks for the right to append, one question at a time.
- * @param silent told of a question that is not answered, as an append would not be
- */
+/** Tests the right to append, one question at a time. @param silent called when a question is not answered */
 const rightToAppend = (owner: Owner, ms: Millis, silent: () => void) => {
   const right = 'append to streams';
   let denied: StoreRefuses | undefined;
@@ -52,17 +47,17 @@ const rightToAppend = (owner: Owner, ms: Millis, silent: () => void) => {
       denied = undefined;
     } catch (error) {
       if (error instanceof Silence) silent();
-      // A client that says so although it has just read says so for ever.
+      // Such a client never recovers, although it has just read.
       if (isGivenUp(error)) owner.replace('its discovery was given up', true);
       const told = finalError(error, { tries: 1, wasAnswered: true, right });
       if (!(told instanceof StoreRefuses)) return;
       denied = told;
-      // Not this append, but the call: the client may have asked for the server's features while it was, and remember that.
+      // The client may remember a refusal while it asked for the server's features.
       if ('code' in (error as object)) owner.replace('it is refused what it may read', false);
     }
   };
   return {
-    /** What the last answer was; undefined where it is allowed, or nothing is known. */
+    /** The last refusal; undefined where appends are allowed or nothing is known. */
     get denied() {
       return denied;
     },
@@ -75,10 +70,9 @@ const rightToAppend = (owner: Owner, ms: Millis, silent: () => void) => {
   };
 };
 
-/** Counts failures in a row: the first silences may be this process's own, later failures are the client's. */
 const failuresInARow = (owner: Owner, contact: Contact) => {
   let failures = 0;
-  /** Silent polls in a row for which discovery had chosen a node from their beginning. */
+  /** Silent polls in a row with a chosen node. */
   let wholeSilences = 0;
   return {
     end(): void {
@@ -89,10 +83,10 @@ const failuresInARow = (owner: Owner, contact: Contact) => {
       failures++;
       const isSilent = error instanceof Silence;
       wholeSilences = isSilent && hadChosen ? wholeSilences + 1 : 0;
-      // One silence may be this process's own, on a machine that has much to do; the next poll follows at once.
+      // The first silence may be caused by load on this machine; the next poll follows at once.
       if (!isSilent || failures >= failuresOfClient) contact.missed(await contact.told(error));
       if (failures < failuresOfClient && !isGivenUp(error)) return;
-      // Discovery believes what other nodes say of one that is frozen, and the client would stay there.
+      // Other nodes may still report a frozen one as alive, and the client would stay there.
       const atOnce = wholeSilences >= failuresOfClient;
       if (atOnce) wholeSilences = 0;
       owner.replace(saysWhy(error), atOnce);
@@ -100,19 +94,15 @@ const failuresInARow = (owner: Owner, contact: Contact) => {
   };
 };
 
-/**
- * Asks the leader for the end of the log, again and again, and whether it would take an append. That tells whether there is
- * a leader with a quorum behind it that takes commands of ours, where the log ends, and by that how old at most is what the
- * readers of this process know.
- */
+/** Polls the leader for the end of the log and tests the right to append: whether commands are taken, and how fresh reads are. */
 export const probe = (options: {
   readonly owner: Owner;
   readonly contact: Contact;
   readonly clock: Clock;
   readonly seen: (head: HeadPoll) => void;
-  /** The client was sent to another node, or was replaced: subscriptions belong there too. */
+  /** The client uses another node; subscriptions should, too. */
   readonly moved: () => void;
-  /** A question about the right to append may take so long; who is told that one had no answer. */
+  /** Time limit for the test of the right to append; `unanswered` is called after it. */
   readonly appendMs: Millis;
   readonly unanswered: () => void;
 }): Probe => {
@@ -132,7 +122,7 @@ export const probe = (options: {
         const late = () => new Silence(`no answer from the leader within ${timeoutMs} ms`);
         const end = await owner.attempt(endOfLog, timeoutMs, late);
         failures.end();
-        // Only of a store that is there: a client that asks it of one that is away may keep the failure in mind.
+        // Only when the store is there, because the client remembers some failures.
         const answer = right.ask();
         if (!hasAsked) await answer;
         if (closed) return;
@@ -147,10 +137,10 @@ export const probe = (options: {
         return;
       } catch (error) {
         if (closed) return;
-        // The client of this poll was replaced meanwhile: the next one is asked.
+        // The client was replaced; the next one is polled.
         if (error instanceof Abandoned) continue;
         if (!isNotLeader(error) || moves >= maxMoves) return failures.add(error, hadChosen);
-        // By this error the client has gone over to the leader that it names; it does so in the next turns of the loop.
+        // The client switches to the named leader in the next turns of the loop.
         hasMoved = true;
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -176,6 +166,6 @@ export const probe = (options: {
   };
 };
 
-/** Discovery has been given up; the client keeps that in mind. */
+/** Discovery has failed, which the client remembers. */
 export const isGivenUp = (error: unknown): boolean =>
   error instanceof Error && /^Failed to discover after/.test(error.message);

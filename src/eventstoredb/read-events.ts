@@ -7,7 +7,6 @@ import { type ReadSource, resumingRead } from './reads.ts';
 
 export const placed = (position: bigint) => ({ commit: position, prepare: position });
 
-/** The reads of the port, over the client at hand. */
 export const readsOver = (owner: Owner, newAttempts: NewAttempts): Required<Pick<EventStore, 'read' | 'readAll'>> => {
   const reading = (about: Parameters<NewAttempts>[0], more?: CallOptions) => {
     const attempts = newAttempts(about, more);
@@ -41,7 +40,7 @@ export const readsOver = (owner: Owner, newAttempts: NewAttempts): Required<Pick
           ...reading({ right: 'read $all' }, more),
           open: (fromPosition, maxCount) =>
             openStream<ReadSource>(owner, (client) => client.readAll({ fromPosition, maxCount, ...how })),
-          // Forwards the position itself is read again, since nobody but the store knows the next one.
+          // Forwards the position itself is read again, because the next one is unknown.
           behind: (event) => placed(event.position),
           wanted: (event) => withOwn || !event.type.startsWith('$'),
           spare: 32,

@@ -2,7 +2,6 @@ import type { Millis } from '../clock.ts';
 import { type Recorded, StoreUnavailable } from '../kernel/store/store.ts';
 import type { RetryPolicy } from './client/retry-policy.ts';
 
-/** What is used of the client's read: a readable stream of its own events in object mode. */
 export interface ReadSource {
   iterator(options: { readonly destroyOnReturn: false }): AsyncIterator<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -12,17 +11,10 @@ export interface ReadSource {
   cancel(): Promise<void>;
 }
 
-/**
- * A read of so few events is let run out by whoever leaves it early. It takes no longer than a cancellation, and servers
- * close connections whose calls are reset often (nghttp2: 1,000 at once, then 33 a second), which a probe that only
- * wants the newest event would bring about.
- */
+/** Reads of at most this many events run to their end when abandoned: servers close connections with many resets (nghttp2: 1,000, then 33 a second). */
 const fewEvents = 64;
 
-/**
- * The items of one read of `asked` at most. The client waits for ever for a silent store, so a silence of `silenceMs`,
- * while somebody waits, ends the read. Errors that come after its reader has left are dropped.
- */
+/** The items of one read. A silence of `silenceMs` ends it, because the client has no limit. Errors after the reader has left are dropped. */
 async function* items(source: ReadSource, asked: number, silenceMs: Millis): AsyncGenerator<unknown> {
   let isWaited = true;
   source.on('error', () => {});
@@ -52,8 +44,7 @@ async function* items(source: ReadSource, asked: number, silenceMs: Millis): Asy
     if (asked <= fewEvents) while (state.is === 'open') await next().catch(() => {});
     clearTimeout(silence);
     if (state.is !== 'over') {
-      // It has to flow to its end. The client counts a call as open until somebody has taken all that came, also where
-      // the store has answered in full and nothing is left to cancel; a destroyed stream would take nothing more.
+      // Resumed to its end: the client counts a call as open until all items are taken, even if the store has answered in full.
       await coming.return?.();
       source.resume();
       source.cancel().catch(() => {});
@@ -64,21 +55,18 @@ async function* items(source: ReadSource, asked: number, silenceMs: Millis): Asy
 const isMissing = (error: unknown): boolean => (error as { type?: unknown }).type === 'stream-not-found';
 
 export interface Read<C, E extends { readonly position: bigint } = Recorded> {
-  /** Opens the read at a cursor, for as many events at most. */
   readonly open: (cursor: C, limit: number) => ReadSource;
   readonly recorded: (item: unknown) => E;
-  /** The cursor to go on from after this event; the event itself may come again and is dropped. */
+  /** The cursor after this event; the event itself may be read again and is dropped. */
   readonly behind: (event: E) => C;
-  /** Whether the event is to be given out; what is not does not count. */
   readonly wanted: (event: E) => boolean;
   readonly retry: RetryPolicy;
-  /** The store may be silent so long, from now on. */
   readonly silenceMs: () => Millis;
-  /** Ask for at least so many more than are wanted, since some may not be. */
+  /** Additional events to ask for, because some may not be wanted. */
   readonly spare: number;
 }
 
-/** Reads `limit` wanted events from a cursor; goes on behind the last one after a loss. Nothing where there is no stream. */
+/** Reads `limit` wanted events from a cursor, and resumes after a loss. Empty for a missing stream. */
 export async function* resumingRead<C, E extends { readonly position: bigint } = Recorded>(
   read: Read<C, E>,
   from: C,

@@ -2,7 +2,6 @@ import type { Millis } from '../clock.ts';
 import { type Recorded, StoreUnavailable } from '../kernel/store/store.ts';
 import type { backoff } from './client/retry-policy.ts';
 
-/** What is used of the client's subscription: a readable stream in object mode. */
 export interface Source {
   on(event: 'data', listener: (item: unknown) => void): unknown;
   on(event: 'error', listener: (error: unknown) => void): unknown;
@@ -11,40 +10,34 @@ export interface Source {
   resume(): unknown;
   destroy(why?: Error): unknown;
   unsubscribe(): Promise<void>;
-  /** Items that have come and not been handed out. */
   readonly readableLength: number;
 }
 
 export interface Feed {
-  /** Opens the client's subscription behind this position. */
   readonly open: (after: bigint | null) => Source;
   readonly recorded: (item: unknown) => Recorded;
-  /** Told when the store has answered. */
+  /** Called when the store has answered. */
   readonly confirmed: () => void;
-  /** What a loss means. Damage ends the subscription, and so do credentials refused at the very first; all else is tried again, for ever. */
+  /** Turns a loss into an error. Damage, and a refusal before the first confirmation, end the subscription. */
   readonly translate: (error: unknown) => unknown;
-  /** Told of each loss. */
   readonly lost: (error: unknown) => void;
   readonly pause: ReturnType<typeof backoff>;
-  /** Events in one delivery at most; as many more may wait behind it before the source is paused. */
+  /** Events per delivery; as many more may wait before the source is paused. */
   readonly cap: number;
-  /** A subscription that is not confirmed within this time is given up and opened again. */
+  /** Time after which an unconfirmed subscription is opened again. */
   readonly confirmMs: Millis;
-  /** So is one that stands still for so long although the log is known to go on. */
+  /** The same for one that is silent although the log has grown. */
   readonly silenceMs: Millis;
 }
 
 interface Told {
   readonly confirmed: () => void;
   readonly lost: (error: unknown) => void;
-  /** Something has come, or it was lost. */
   readonly changed: () => void;
 }
 
-/** One connection of a subscription: what has come over it, whether the end of the log was reached, and why it ended. */
 export class Session {
   readonly queue: Recorded[] = [];
-  /** Position of the last event that came. */
   last: bigint | null;
   loss: { readonly error: unknown } | undefined;
   readonly #source: Source;
@@ -52,7 +45,7 @@ export class Session {
   readonly #told: Told;
   readonly #confirmation: NodeJS.Timeout;
   #received = 0;
-  /** The number of events after which "caught up" is true. */
+  /** Count of received events at which the end of the log is reached. */
   #caughtUpAt: number | undefined;
 
   constructor(feed: Feed, after: bigint | null, told: Told) {
@@ -69,12 +62,12 @@ export class Session {
     });
     source.on('data', (item) => this.#came(item));
     source.on('caughtUp', () => {
-      // The message overtakes the events that still wait inside the stream.
+      // The message overtakes events that are still in the stream's buffer.
       this.#caughtUpAt = this.#received + source.readableLength;
       told.changed();
     });
     source.on('error', (error) => this.lose(error));
-    // The client ends subscriptions without an error too, when it is disposed of or a server goes in good order.
+    // The client also ends subscriptions without an error: when it is disposed of, or a server stops in order.
     source.on('end', lose('the subscription ended'));
     source.on('close', lose('the subscription was closed'));
   }
@@ -87,7 +80,6 @@ export class Session {
     this.#told.changed();
   }
 
-  /** The events that wait, some at most. */
   take(): Recorded[] {
     const batch = this.queue.splice(0, this.#feed.cap);
     this.#source.resume();
@@ -117,7 +109,7 @@ export class Session {
       return;
     }
     this.#received++;
-    // Nothing is ever delivered twice, whatever a server sends.
+    // Drops duplicates, whatever the server sends.
     if (this.last !== null && event.position <= this.last) return;
     this.last = event.position;
     this.queue.push(event);

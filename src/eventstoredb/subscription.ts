@@ -9,10 +9,9 @@ import { Abandoned } from './client/owner.ts';
 import { interruptible } from './client/retry-policy.ts';
 import { type Feed, Session } from './session.ts';
 
-/** Waits for the next attempt are not cut short below this. */
 const soonestMs = 200;
 
-/** A subscription that opens itself again from the last delivered position, for as long as it takes. */
+/** Reopens itself from the last delivered position. */
 class ResumingSubscription implements Subscription {
   readonly #feed: Feed;
   readonly #options: SubscribeOptions;
@@ -20,7 +19,7 @@ class ResumingSubscription implements Subscription {
   readonly #ended: Promise<void>;
   #delivered: bigint | null;
   #current: Session | undefined;
-  /** The log is known to go on to here. */
+  /** Known end of the log. */
   #newest = 0n;
   #isClosed = false;
   #isDelivering = false;
@@ -39,17 +38,17 @@ class ResumingSubscription implements Subscription {
     });
   }
 
-  /** The log is known to go on to this position: what is there must come. */
+  /** Notes the known end of the log; events up to it must arrive. */
   expect(position: bigint): void {
     if (position > this.#newest) this.#newest = position;
-    // The store answers: a wait for the next attempt is cut short.
+    // The store answers, so the wait is cut short.
     if (this.#current?.loss) this.#retry.hurry();
     else if (!this.#isClosed && !this.#watchdog && this.#newest > (this.#current?.last ?? 0n)) {
       this.#watch(this.#current?.last);
     }
   }
 
-  /** Leaves the connection that it has for another. */
+  /** Moves to another connection. */
   reopen(why: string): void {
     this.#current?.lose(new Abandoned(why));
   }
@@ -87,7 +86,7 @@ class ResumingSubscription implements Subscription {
         if (this.#wasConfirmed) doubted?.();
         this.#wasConfirmed = true;
       },
-      // Reported at once: a delivery under way may end only after the store is back.
+      // At once, because a running delivery may end only after the store is back.
       lost: (error) => {
         if (this.#isClosed) return;
         const translated = this.#feed.translate(error);
@@ -98,12 +97,12 @@ class ResumingSubscription implements Subscription {
     });
   }
 
-  /** Delivers until the connection is lost and all that it brought has been delivered. */
+  /** Delivers until the connection is lost and everything received is delivered. */
   async #drain(session: Session): Promise<void> {
     const { deliver, caughtUp } = this.#options;
     while (!this.#isClosed) {
       if (session.queue.length > 0) {
-        // Events come many to a turn of the loop, one by one; a batch of one would cost its reader a commit per event.
+        // Events arrive one by one within a turn of the loop; a batch of one would cost a commit per event.
         if (session.queue.length < this.#feed.cap) await new Promise((resolve) => setImmediate(resolve));
         if (this.#isClosed) return;
         const batch = session.take();
@@ -136,7 +135,6 @@ class ResumingSubscription implements Subscription {
   }
 }
 
-/** The open subscriptions of one store. */
 export class Subscriptions {
   readonly #open = new Set<ResumingSubscription>();
 
@@ -146,12 +144,10 @@ export class Subscriptions {
     return { close: () => subscription.close().finally(() => this.#open.delete(subscription)) };
   }
 
-  /** The log is known to go on to this position. */
   expect(position: bigint): void {
     for (const subscription of this.#open) subscription.expect(position);
   }
 
-  /** All leave their connections for others. */
   reopen(why: string): void {
     for (const subscription of this.#open) subscription.reopen(why);
   }

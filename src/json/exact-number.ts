@@ -1,16 +1,12 @@
 import { randomBytes } from 'node:crypto';
 
-/**
- * Numbers that pass through come out as they went in, digit for digit (contract A.3). JSON.parse makes a double of each,
- * which changes `9007199254740993`, `1.0` and `1e400`; those that it would change are kept as what they were written as.
- */
+/** Numbers pass through digit for digit (contract A.3). Those that JSON.parse would change (`9007199254740993`, `1.0`, `1e400`) are kept. */
 
-/** How `jsonText` finds the numbers in its own output: of one call, and not to be guessed. */
+/** Marks numbers in the output of one call of `jsonText`; random, so that input cannot contain it. */
 let marker = '';
-/** Whether JSON.stringify has met one. */
 let met = false;
 
-/** A number by its digits. To JSON.stringify and to arithmetic it is the double next to it. */
+/** A number with its digits. For JSON.stringify and arithmetic it is the nearest double. */
 export class ExactNumber {
   readonly #digits: string;
 
@@ -34,7 +30,7 @@ export class ExactNumber {
 
 const newMarker = (): string => `${randomBytes(16).toString('hex')}:`;
 
-/** JSON.stringify, with all digits of every ExactNumber; without one it costs what JSON.stringify does. */
+/** JSON.stringify with all digits; without an ExactNumber as fast as JSON.stringify. */
 export const jsonText = (value: unknown): string => {
   met = false;
   const text = JSON.stringify(value);
@@ -49,13 +45,13 @@ export const jsonText = (value: unknown): string => {
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Whether a number of a JSON text would be written otherwise once it has been a double. */
+/** Whether a double would change the number's text. */
 const isChanged = (digits: string): boolean => number.test(digits) && String(Number(digits)) !== digits;
 
-/** A double holds so many digits, whichever they are. */
+/** A double keeps this many digits. */
 const plainDigits = 15;
 
-/** `isChanged` of the number from `start` to `end` in a document; the usual ones are told without making a double. */
+/** `isChanged` for a part of a document; decides usual numbers without making a double. */
 export const isChangedIn = (bytes: Buffer, start: number, end: number): boolean => {
   let fraction = 0;
   const first = bytes[start] === 0x2d ? start + 1 : start;
@@ -66,18 +62,17 @@ export const isChangedIn = (bytes: Buffer, start: number, end: number): boolean 
   }
   const isShort = end - start <= plainDigits;
   const isPlain = fraction === 0 ? first === start || bytes[first] !== 0x30 : bytes[end - 1] !== 0x30;
-  // Below a millionth a double is written with an exponent.
+  // Doubles below a millionth are written with an exponent.
   const isSmall = bytes[first] === 0x30 && bytes[fraction] === 0x30;
   return !(isShort && isPlain && !isSmall) && isChanged(bytes.toString('latin1', start, end));
 };
 
-/** Levels below which numbers are kept: what stands at the top of a document or of its members is for us and is read. */
+/** Numbers at lower depths are read by Weir itself, and become doubles. */
 const leastDepth = 2;
 
 const isPartOfNumber = (unit: number): boolean =>
   (unit >= 0x30 && unit <= 0x39) || unit === 0x2e || unit === 0x2d || unit === 0x2b || (unit | 0x20) === 0x65;
 
-/** The place after the string that begins before `from`. */
 const afterString = (text: string, from: number): number => {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end;
@@ -87,10 +82,7 @@ const afterString = (text: string, from: number): number => {
   return text.length;
 };
 
-/**
- * JSON.parse, with an ExactNumber for each number that would change and is no member of the outermost value itself.
- * @throws SyntaxError
- */
+/** JSON.parse with ExactNumbers where needed, except direct members of the outermost value. @throws SyntaxError */
 export const parseExactly = (text: string): unknown => {
   const mark = newMarker();
   let marked = '';

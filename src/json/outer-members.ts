@@ -1,6 +1,5 @@
-/** Where the value of a member of the outermost object begins and ends, and where the member itself does. */
 export interface MemberSpan {
-  /** Of the quote of its name. */
+  /** At the quote of the name. */
   readonly start: number;
   readonly valueStart: number;
   readonly end: number;
@@ -24,7 +23,6 @@ const afterBlanks = (bytes: Uint8Array, from: number): number => {
   return at;
 };
 
-/** The place after the value that begins at `from`. */
 const afterValue = (bytes: Uint8Array, from: number): number => {
   let depth = 0;
   for (let at = from; at < bytes.length; ) {
@@ -61,14 +59,13 @@ export const outerMembers = (bytes: Buffer): ReadonlyMap<string, MemberSpan> => 
   }
 };
 
-/** A piece of a document that is replaced by other text. */
 export interface Edit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** The document with the edits made, which neither overlap nor leave their order. */
+/** Applies edits, which must be in order and not overlap. */
 export const edited = (bytes: Buffer, edits: readonly Edit[]): Buffer => {
   const pieces: Buffer[] = [];
   let at = 0;
@@ -80,7 +77,7 @@ export const edited = (bytes: Buffer, edits: readonly Edit[]): Buffer => {
   return Buffer.concat(pieces);
 };
 
-/** Takes a member out, with the comma that belongs to it. */
+/** Removes a member and its comma. */
 export const withoutMember = (bytes: Buffer, { start, end }: MemberSpan): Edit => {
   const next = afterBlanks(bytes, end);
   if (bytes[next] === 0x2c) return { start, end: afterBlanks(bytes, next + 1), text: '' };

@@ -228,4 +228,11 @@ describe('close', () => {
     await closing;
     expect(fake.disposed).toBe(1);
   });
+
+  test('refuses an append of no events like any other', async () => {
+    const { store } = stage();
+    await expect(store.append('a-1', [], 'no_stream')).rejects.toThrow(TypeError);
+    await store.close();
+    await expect(store.append('a-1', [], 'no_stream')).rejects.toBeInstanceOf(StoreUnavailable);
+  });
 });

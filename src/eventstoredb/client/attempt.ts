@@ -5,34 +5,29 @@ import type { Contact, Loss } from './contact.ts';
 import { type Call, finalError, outOfTime } from './errors.ts';
 import { type RetryPolicy, retryPolicy } from './retry-policy.ts';
 
-/** One call and its repetitions. */
 export interface Attempts extends RetryPolicy {
-  /** What one attempt that begins now may take. */
+  /** Time limit of an attempt that begins now. */
   readonly callMs: Millis;
 }
 
 export interface AttemptTimes {
-  /** One attempt may take so long. */
   readonly callMs: Millis;
-  /** After so long an outcome that is still unknown is given up. */
+  /** Time after which an unknown outcome is given up. */
   readonly totalMs: Millis;
-  /** The same before the store has ever answered: whoever starts may be earlier than it. */
+  /** The same before the store has ever answered. */
   readonly firstAnswerMs: Millis;
-  /** Until then it may not know its users yet. */
+  /** Time in which a refused user is tried again, before the first answer. */
   readonly usersMs: Millis;
-  /** Waits between attempts: the first, and what doubling leads to. */
+  /** The first wait between attempts, and the longest that doubling leads to. */
   readonly retryMs: readonly [first: Millis, longest: Millis];
 }
 
-/**
- * The attempts of all calls of a store. A call of a command that begins while nothing takes commands is refused at once; one that
- * was under way, and what nobody waits for at the other end of a connection, waits within its time for a new leader.
- */
+/** Makes the attempts of all calls. While nothing takes commands a new command is refused at once; earlier ones wait for a new leader. */
 export const attempts = (options: {
   readonly clock: Clock;
   readonly contact: Contact;
   readonly times: AttemptTimes;
-  /** Told of each failure that says nothing about the call itself. */
+  /** Called with each failure that says nothing about the call itself. */
   readonly failed: (error: unknown) => void;
 }) => {
   const { clock, contact, times } = options;
@@ -54,7 +49,7 @@ export const attempts = (options: {
       const awaitsUsers = !wasAnswered && clock.monotonic() - begun < times.usersMs;
       const verdict = finalError(error, { ...about, tries, wasAnswered, awaitsUsers });
       if (verdict === undefined) options.failed(error);
-      // A refusal is an answer. What comes back as it was is a mistake of ours, or was judged before.
+      // Every other verdict is an answer of the store.
       else if (verdict !== error && !(verdict instanceof StoreUnavailable)) contact.answered();
       return verdict;
     };
@@ -66,7 +61,7 @@ export const attempts = (options: {
       longestMs,
       outOfTime,
       final,
-      // Nothing is sent to a store that is away: the client would remember the failure.
+      // Nothing is sent to a lost store, because the client would remember the failure.
       pause: async (ms, atMostMs) => {
         await wait(ms);
         await contact.back(atMostMs - ms);
@@ -85,7 +80,7 @@ export const attempts = (options: {
   };
 };
 
-/** Begins the attempts of one call. @throws StoreUnavailable where it may not begin */
+/** @throws StoreUnavailable where a call may not begin */
 export type NewAttempts = ReturnType<typeof attempts>;
 
 const away = ({ why, refuses }: Loss): StoreUnavailable =>

@@ -1,16 +1,13 @@
-/**
- * What is read here of a connection string; all else is the client's affair, complaints about its grammar included. The
- * names of options count without case, `_` and `-`, as the client takes them.
- */
+/** The used parts of a connection string. Names of options ignore case, `_` and `-`, as the client does. */
 export interface ConnectionString {
   readonly hosts: readonly Host[];
-  /** The client asks a host which node to go to: more than one are named, or the scheme says so. */
+  /** The client asks a host which node to use. */
   readonly isDiscovered: boolean;
-  /** The value of an option, decoded; the last where it is there twice. */
+  /** The decoded value of an option, the last if there are several. */
   option(name: string): string | undefined;
-  /** What has no effect. Of what it ignores the client says so itself, with the whole string and its password. */
+  /** Options without effect. The client would log them with the whole string and its password. */
   readonly ignored: readonly Ignored[];
-  /** Without what is ignored; with what is added, where the string does not say it. */
+  /** Without the ignored options, and with the added ones unless they are given. */
   with(added: Readonly<Record<string, string>>): string;
 }
 
@@ -45,23 +42,23 @@ const known = [
 const flat = (name: string): string => name.trim().toLowerCase().replace(/[_-]/g, '');
 const knownFlat = new Set(known.map(flat));
 
-/** Scheme, credentials as the client finds them, hosts, options. */
+/** Scheme, credentials (as the client splits them), hosts, options. */
 const parts = /^(([^:]+):\/\/(?:[^:]+:[^@]+@)?([^/?]*)\/*)(?:\?(.*))?$/s;
 
 const defaultPort = 2113;
 
 const whyIgnored = (name: string, value: string): string | undefined => {
   if (!knownFlat.has(flat(name))) return 'there is no such option';
-  // A client that goes elsewhere first is sent on by its first look: until then it may stand before a frozen node.
+  // Until its first probe such a client may use a frozen node.
   if (flat(name) === flat('nodePreference') && value.trim().toLowerCase() !== 'leader')
     return 'commands and looks at the log go to the leader, and all else with them';
   if (flat(name) !== flat('tlsVerifyCert') || value.trim() !== 'false') return undefined;
   return 'certificates are always verified: name their authority with tlsCAFile';
 };
 
-/** Never fails: of what is no connection string it finds nothing. */
+/** Never fails; other texts give nothing. */
 export const readConnectionString = (url: string): ConnectionString => {
-  // The newer name of the same; the client knows the older one alone.
+  // The client knows the older name only.
   const text = url.trim().replace(/^kurrentdb/, 'esdb');
   const [, head = text, scheme = '', hostList = '', query = ''] = parts.exec(text) ?? [];
   const kept: string[] = [];
@@ -80,7 +77,7 @@ export const readConnectionString = (url: string): ConnectionString => {
     const [address = '', port] = host.split(':');
     return { address, port: port === undefined ? defaultPort : Number.parseInt(port, 10) };
   });
-  // With the second scheme the client asks the first host alone; with the first one it discovers all the same, by any of them.
+  // With the second scheme the client asks only the first host; with the first one it discovers by any of several.
   const begin = hosts.length > 1 ? head.replace(/^esdb\+discover:/, 'esdb:') : head;
   return {
     hosts,

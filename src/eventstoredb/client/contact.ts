@@ -3,37 +3,30 @@ import { StoreRefuses, type StoreState } from '../../kernel/store/store.ts';
 import { publish } from '../../telemetry.ts';
 import { finalError, saysWhy } from './errors.ts';
 
-/** While the store is away, that is said so often. */
+/** Pause between reminders while the store is lost. */
 const remindMs = 60_000;
 
-/** Nothing is known to take commands. */
 export interface Loss {
-  /** Since when; monotonic. */
+  /** Monotonic. */
   readonly at: Millis;
-  /** What the last look found. */
   readonly why: string;
-  /** It answers that we may not. */
+  /** The store denies the user a right. */
   readonly refuses: boolean;
 }
 
-/**
- * Whether the store takes commands, as the probe has found it: a leader that a quorum backs, and the right to append
- * (contract K.1). That something else of it answers is no sign of that.
- */
+/** Whether the store takes commands, as the probe found: a leader with a quorum, and the right to append (contract K.1). */
 export interface Contact {
-  /** Whether the store has ever answered us. */
   readonly wasAnswered: boolean;
-  /** Undefined while something takes commands, and before the first answer. */
+  /** Undefined while commands are taken, and before the first answer. */
   readonly lost: Loss | undefined;
   readonly state: StoreState;
-  /** The error of a call; before the first answer rather what a look at the hosts has told. */
+  /** The error of a call; before the first answer the result of a look at the hosts. */
   told(error: unknown): Promise<unknown>;
-  /** Any answer to any call. */
   answered(): void;
-  /** The probe's findings. `moved`: the leader is another than before. */
+  /** Results of the probe. `moved`: there is a new leader. */
   found(moved: boolean): void;
   missed(error: unknown): void;
-  /** A reader of the log lost its connection. The next finding decides: it is told where commands are taken all the same. */
+  /** A reader of the log lost its connection. Reported only if the next probe succeeds. */
   stumbled(error: unknown): void;
   /** Resolves when commands are taken again, or after `ms`. */
   back(ms: Millis): Promise<void>;
@@ -107,7 +100,6 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
 const waiters = () => {
   const waiting = new Set<() => void>();
   return {
-    /** Resolves with `wakeAll`, or after `ms`. */
     wait: (ms: Millis): Promise<void> =>
       new Promise((resolve) => {
         const wake = (): void => {

@@ -6,22 +6,21 @@ import { type ConnectionString, type Host, readConnectionString } from './connec
 import { finalError } from './errors.ts';
 import type { Target } from './target.ts';
 
-/** A host that has not said anything by then is not what is wrong, or not to be told from one that is slow. */
+/** A slow host is not reported. */
 const timeoutMs: Millis = 1_000;
 
-/** What a client of HTTP/2 says first, and settings of which none is set. */
+/** The HTTP/2 client preface with empty settings. */
 const preface = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   Buffer.from('000000040000000000', 'hex'),
 ]);
-/** The kind of a TLS record that says what went wrong. */
+/** Content type of a TLS alert. */
 const tlsAlert = 0x15;
 
 /**
- * Tells why the store could not be discovered. Where a connection string has several hosts or asks for discovery, the client
- * keeps what each host said to itself ("Failed to discover after 10 attempts."), also that none of their certificates is
- * trusted, which no waiting mends. So each host is looked at once, as the client would go to it.
- * @returns for an error of such a client what a host has told, or the error itself where none has told anything
+ * Finds why discovery fails. With several hosts the client reports only "Failed to discover after 10 attempts.", even for untrusted
+ * certificates, so each host is contacted once in the same way.
+ * @returns for an error of discovery a host's error, if there is one; other errors unchanged
  */
 export const diagnosis = (target: Target): ((error: unknown) => Promise<unknown>) => {
   if ('endpoint' in target) return async (error) => error;
@@ -29,7 +28,7 @@ export const diagnosis = (target: Target): ((error: unknown) => Promise<unknown>
   if (!read.isDiscovered) return async (error) => error;
   let looking: Promise<unknown> | undefined;
   return async (error) => {
-    // What has a code was said by a store.
+    // An error with a code came from a store.
     if ((error as { code?: unknown }).code !== undefined) return error;
     looking ??= lookAt(read).finally(() => {
       looking = undefined;
@@ -38,13 +37,13 @@ export const diagnosis = (target: Target): ((error: unknown) => Promise<unknown>
   };
 };
 
-/** What the hosts tell, and of that rather what will not heal. */
+/** Prefers errors that waiting cannot mend. */
 const lookAt = async (read: ConnectionString): Promise<unknown> => {
   const told = (await Promise.all(read.hosts.map((host) => faultOf(host, read)))).filter((each) => each !== undefined);
   return told.find((error) => finalError(error, { tries: Infinity, wasAnswered: false }) !== undefined) ?? told[0];
 };
 
-/** What keeps the client from this host; undefined where nothing is wrong or nothing can be told. */
+/** Why the client cannot use this host; undefined if nothing is known. */
 const faultOf = (host: Host, read: ConnectionString): Promise<unknown> =>
   new Promise((resolve) => {
     const isPlain = read.option('tls') === 'false';
@@ -60,7 +59,7 @@ const faultOf = (host: Host, read: ConnectionString): Promise<unknown> =>
     socket.on('error', (error) => end(single(error)));
   }).catch((error: unknown) => error);
 
-/** As the client does it: a name that is an address is compared with the certificate, and not sent. */
+/** As the client connects: an address is compared with the certificate, but not sent as server name. */
 const secured = ({ address, port }: Host, read: ConnectionString): ConnectionOptions => {
   const file = (option: string): Buffer | undefined => {
     const path = read.option(option);
@@ -77,7 +76,7 @@ const secured = ({ address, port }: Host, read: ConnectionString): ConnectionOpt
   };
 };
 
-/** A port of TLS says so by an alert, or hangs up on what it does not understand. */
+/** A TLS port sends an alert or hangs up. */
 const speakPlainly = (socket: Socket, end: (fault?: unknown) => void): void => {
   socket.once('connect', () => {
     socket.write(preface);
@@ -90,5 +89,5 @@ const speakPlainly = (socket: Socket, end: (fault?: unknown) => void): void => {
   });
 };
 
-/** Of a name with several addresses, what the last has said. */
+/** For a name with several addresses, the last error. */
 const single = (error: Error): Error => (error instanceof AggregateError ? (error.errors.at(-1) as Error) : error);

@@ -9,29 +9,22 @@ import {
 } from '../../kernel/store/store.ts';
 import type { Right } from './rights.ts';
 
-/**
- * What the errors of `@eventstore/db-client` 6.2.1 mean. Some carry its `type`, some only a gRPC `code`, some neither,
- * so all three are looked at: type, code, text.
- */
+/** An error of `@eventstore/db-client` 6.2.1. Some have a `type`, some a gRPC `code`, some only a message. */
 interface ClientError {
   readonly message: string;
   readonly type?: unknown;
   readonly code?: unknown;
 }
 
-/** The call that failed: an append has an expected revision. */
 export interface Call {
   readonly stream?: string;
   readonly expected?: Expected;
-  /** Of an append: whether it has so many bytes that a store may find it too large. */
+  /** Of an append: whether a store may find it too large. */
   readonly isLarge?: () => boolean;
-  /** What it needs of the rights. */
   readonly right?: Right;
-  /** How often this call has been tried, this time included. */
   readonly tries: number;
-  /** Whether the store has ever answered this client. */
   readonly wasAnswered: boolean;
-  /** The store may be so new that it does not know its users yet. */
+  /** The store may be too new to know its users. */
   readonly awaitsUsers?: boolean;
 }
 
@@ -43,7 +36,7 @@ const invalidArgument = 3;
 const resourceExhausted = 8;
 const dataLoss = 15;
 
-/** The store takes no message or event as large as that. */
+/** The store accepts no message or event of this size. */
 export class TooLarge extends Error {}
 
 const shape = (error: unknown): ClientError =>
@@ -54,9 +47,8 @@ const revisionOf = (actual: unknown): number | null => (typeof actual === 'bigin
 const unavailable = (sentence: string, cause: unknown): StoreUnavailable => new StoreUnavailable(sentence, { cause });
 
 /**
- * The error to give up with, or undefined where the outcome is unknown and the same call is to be repeated: a lost
- * connection, `cancelled`, `deadline-exceeded` (also said of a twin in flight), `timeout`, `unknown` during an election
- * ("Server Is Not Ready", code 13), a failed discovery, and whatever nobody has seen yet.
+ * The error to give up with; undefined where the outcome is unknown and the call is repeated: a lost connection, `cancelled`,
+ * `deadline-exceeded`, `timeout`, `unknown` during an election ("Server Is Not Ready", code 13), a failed discovery, unknown errors.
  */
 export const finalError = (error: unknown, call: Call): Error | undefined => {
   if (error instanceof StoreUnavailable || error instanceof TypeError || error instanceof RangeError) return error;
@@ -76,7 +68,7 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
     });
   }
   if (code === resourceExhausted) return tooLarge(error, call);
-  // Two that the client does not know and reports as unknown.
+  // The client does not know these two, and reports them as unknown.
   if (
     /MaximumAppendEventSizeExceeded|BadRequest/.test(message) ||
     type === 'invalid-argument' ||
@@ -84,20 +76,17 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
   ) {
     return new Error(`the store refuses the request: ${message}`, { cause: error });
   }
-  // A position that is not the beginning of a record: it will not become one.
+  // No record begins at the position, and none ever will.
   if (call.stream === undefined && code === unknown && !/not ready/i.test(message)) {
     return new NoSuchPosition(`the store cannot read from there: ${message}`, { cause: error });
   }
   return refusedConnection({ type, code, message }, call, error);
 };
 
-/** A store refuses no append below its limit, and all that are known are at least as high. */
+/** The smallest limit of all known stores. */
 export const neverTooLarge = 1024 * 1024;
 
-/**
- * A message above the store's limit ends the call, and with it what else is on the client's one stream of appends: whoever is
- * small was not meant. gRPC gives the code to a connection, too, that is closed because of too many calls.
- */
+/** A too large message ends the shared stream of appends, so small appends are repeated. gRPC also uses the code for too many calls. */
 const tooLarge = (error: unknown, call: Call): Error | undefined => {
   const said = saysWhy(error).replace(/^8 RESOURCE_EXHAUSTED: /, '');
   if (said.startsWith('Bandwidth exhausted') || call.isLarge?.() === false) return undefined;
@@ -105,7 +94,6 @@ const tooLarge = (error: unknown, call: Call): Error | undefined => {
   return new TooLarge(`the store refuses ${what}: ${said}`, { cause: error });
 };
 
-/** The store names the event; what to do about it is the same wherever it comes up. */
 const damaged = (error: unknown): StoreDamaged => {
   const what = saysWhy(error).replace(/^.*DATA_LOSS: /, '');
   return new StoreDamaged(`The event store is damaged: ${what}; weir store verify names all of it.`, {
@@ -116,9 +104,9 @@ const damaged = (error: unknown): StoreDamaged => {
 const refusesUser = (cause: unknown): StoreRefuses =>
   new StoreRefuses('The event store refuses the user or password.', { cause });
 
-/** What an operator has to mend, told apart, since the client says "unavailable" to most of it. */
+/** Faults that an operator has to mend; the client says "unavailable" for most. */
 const refusedConnection = ({ type, code, message }: ClientError, call: Call, cause: unknown): Error | undefined => {
-  // A new database knows its users some seconds after it answers.
+  // A new database knows its users only some seconds after its first answer.
   if (code === unauthenticated) return call.awaitsUsers ? undefined : refusesUser(cause);
   if (type === 'access-denied' || code === permissionDenied) {
     const what = call.right === undefined ? 'access' : `the right to ${call.right}`;
@@ -142,7 +130,7 @@ const refusedConnection = ({ type, code, message }: ClientError, call: Call, cau
       cause,
     );
   }
-  // A TLS port hangs up on plain text; a store that goes down does so too, but not again and again, and only once known.
+  // A TLS port hangs up on plain text each time; a store that stops does so only once, and after it was known.
   const hangsUp = call.tries >= 3 && /Last error: Failed to connect|hangs up on plain text/.test(message);
   if (!call.wasAnswered && (hangsUp || /by a TLS alert/.test(message))) {
     return unavailable(
@@ -153,7 +141,6 @@ const refusedConnection = ({ type, code, message }: ClientError, call: Call, cau
   return undefined;
 };
 
-/** What an error says, in one line without the client's ornaments. */
 export const saysWhy = (error: unknown): string => {
   const { message } = shape(error);
   const said = message
@@ -163,7 +150,6 @@ export const saysWhy = (error: unknown): string => {
   return said === '' ? 'it failed without saying why' : said;
 };
 
-/** What to say when the time is up and the outcome still unknown. */
 export const outOfTime = (error: unknown, afterMs: number): StoreUnavailable => {
   const { message, code } = shape(error);
   if (code === unauthenticated) return refusesUser(error);

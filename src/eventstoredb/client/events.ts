@@ -1,6 +1,5 @@
 import type { Metadata, Recorded } from '../../kernel/store/store.ts';
 
-/** What is used of an event as the client hands it out. */
 interface ClientEvent {
   readonly event?: {
     readonly id: string;
@@ -14,14 +13,14 @@ interface ClientEvent {
   readonly commitPosition?: bigint;
 }
 
-/** Weir's events are JSON objects. Others can only be strangers in a shared store, and stay recognisable as such. */
+/** Weir's events are JSON objects; other data is foreign and stays recognisable. */
 const objectOf = (value: unknown): Record<string, unknown> => {
   if (value instanceof Uint8Array) return { $base64: Buffer.from(value).toString('base64') };
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   return { $json: value };
 };
 
-/** The client's event as the port has it; its commit position alone is the position (commit and prepare are equal). */
+/** Commit and prepare position are equal. */
 export const recorded = (item: unknown): Recorded => {
   const { event, commitPosition } = item as ClientEvent;
   const position = event?.position?.commit ?? commitPosition;

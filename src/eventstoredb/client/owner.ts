@@ -3,48 +3,35 @@ import type { Clock, Millis } from '../../clock.ts';
 import { connectionOf } from './client-internals.ts';
 import { within } from './retry-policy.ts';
 
-/** What is used of the client. */
 export type Client = Pick<
   EventStoreDBClient,
   'appendToStream' | 'readStream' | 'readAll' | 'subscribeToAll' | 'setStreamMetadata' | 'deleteStream' | 'dispose'
 >;
 
-/**
- * Weir itself has left the connection that something was open on. Its outcome is unknown, and that says nothing of the
- * store.
- */
+/** Weir has left the connection, so the outcome is unknown. Says nothing about the store. */
 export class Abandoned extends Error {}
 
-/** The one owner of the client: nobody else holds one for longer than a call. */
+/** Owns the client; other code uses it only for the time of a call. */
 export interface Owner {
   readonly client: Client;
-  /**
-   * The outcome of one call, `late()` where it takes longer than `ms`, or `Abandoned` where the client is replaced first. In
-   * the last two cases the outcome is unknown.
-   */
+  /** The result of one call; `late()` after `ms`, or `Abandoned` if the client is replaced first: then the outcome is unknown. */
   attempt<T>(call: (client: Client) => Promise<T>, ms: Millis, late: () => Error): Promise<T>;
-  /** Told before the client is disposed of: what it has open is lost. The returned function forgets it. */
+  /** Calls back before the client is disposed of. The returned function cancels that. */
   onLoss(lose: (why: Error) => void): () => void;
-  /** Whether discovery has chosen the node that the client at hand goes to. False where there is nothing to choose. */
+  /** Whether discovery has chosen a node for the client; false without discovery. */
   hasChosen(): Promise<boolean>;
-  /**
-   * Puts a new client in the place of one that cannot heal, where it is due.
-   * @param atOnce what the client has chosen or keeps in mind is what is wrong: more time would be of no use to it
-   */
+  /** Replaces a client that cannot recover. @param atOnce even if it is younger than `ownTimeMs` */
   replace(why: string, atOnce: boolean): void;
   close(): Promise<void>;
 }
 
-/**
- * A client that has not found its store has so long to itself: discovery takes that, and one that was replaced every 2 s
- * never connected (measured).
- */
+/** Minimum age before a replacement: discovery takes that long, and clients that were replaced every 2 s never connected (measured). */
 const ownTimeMs = 5_000;
 
-/** Longest wait for the client to end its streams: one whose reader stands still in the middle never does. */
+/** Limit for disposal, which does not end while a reader of a stream pauses. */
 const disposeMs = 500;
 
-/** What the client leaves open when it is disposed of: its connection. */
+/** Closes the connection, which the client leaves open. */
 const hangUp = async (old: Client): Promise<void> => {
   await connectionOf(old)?.then(
     (channel) => channel.close(),
@@ -53,9 +40,9 @@ const hangUp = async (old: Client): Promise<void> => {
 };
 
 /**
- * Makes the client and replaces it. The package keeps some failures for ever: once its discovery has given up while an
- * append asked for the server's features, every later append of that client fails, although its reads work again.
- * @param isDiscovered the clients ask a host which node to go to
+ * Makes and replaces the client. Some failures are permanent in it: if discovery fails while an append asks for the server's features,
+ * all its later appends fail.
+ * @param isDiscovered the clients ask a host which node to use
  */
 export const ownerOf = (make: () => Client, clock: Clock, isDiscovered = false): Owner => {
   let client = make();
@@ -100,10 +87,10 @@ export const ownerOf = (make: () => Client, clock: Clock, isDiscovered = false):
       const old = client;
       client = make();
       madeAt = clock.monotonic();
-      // The pending appends of a thread lie in one place: those of the old client are given up before it is disposed of.
+      // A thread's pending appends are in one place, so the old client's are given up before it is disposed of.
       loseAll(new Abandoned(why));
       const disposed = dispose(old)
-        // Where discovery goes on there is nothing yet to close, and nobody waits for it.
+        // Not awaited: while discovery continues there is no connection to close.
         .then(() => void hangUp(old))
         .finally(() => disposing.delete(disposed));
       disposing.add(disposed);
@@ -115,7 +102,7 @@ export const ownerOf = (make: () => Client, clock: Clock, isDiscovered = false):
   };
 };
 
-/** Opens a stream of the client at hand, which ends with an error when that client is replaced. */
+/** Opens a stream of the present client; it ends with an error when the client is replaced. */
 export const openStream = <
   T extends { on(event: 'close', listener: () => void): unknown; destroy(why: Error): unknown },
 >(

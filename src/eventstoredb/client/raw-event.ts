@@ -1,4 +1,4 @@
-/** An event as its bytes, whatever they are: for copies, which must not go through anybody's idea of JSON. */
+/** An event with its bytes unchanged, for copies. */
 export interface RawEvent {
   readonly stream: string;
   /** 2^63 - 1 for a tombstone. */
@@ -9,6 +9,6 @@ export interface RawEvent {
   readonly isJson: boolean;
   readonly data: Uint8Array;
   readonly metadata: Uint8Array;
-  /** Milliseconds since the epoch, by the store's clock. */
+  /** Milliseconds by the store's clock. */
   readonly created: number;
 }

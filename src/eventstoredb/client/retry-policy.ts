@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock, Millis } from '../../clock.ts';
 
-/** A wait that doubles from `first` to `longest`, each time between half and all of it, so that many do not come at once. */
+/** Waits that double from `first` to `longest`, each reduced by up to half at random. */
 export const backoff = (first: Millis, longest: Millis, random: () => number = Math.random) => {
   let next = first;
   return {
@@ -16,24 +16,22 @@ export const backoff = (first: Millis, longest: Millis, random: () => number = M
   };
 };
 
-/** Tries until it works, is refused for good, or the time is up. */
 export interface RetryPolicy {
-  /** Waits before the next try. @throws the final error, or what `outOfTime` makes of this one */
+  /** Waits before the next try. @throws the final error, or `outOfTime` */
   failed(error: unknown): Promise<void>;
   progress(): void;
 }
 
 export const retryPolicy = (options: {
   readonly clock: Clock;
-  /** Since the last progress; or `until`, whatever progress there is. */
+  /** Since the last progress; with `until`, that time instead. */
   readonly totalMs: Millis;
   readonly until?: Millis | undefined;
   readonly firstMs: Millis;
   readonly longestMs: Millis;
-  /** The error to give up with, or undefined to go on. */
+  /** The error to give up with; undefined to repeat. */
   readonly final: (error: unknown, tries: number) => Error | undefined;
   readonly outOfTime: (error: unknown, afterMs: Millis) => Error;
-  /** Waits so long before the next try, or as long as makes sense; by default just that. */
   readonly pause?: (ms: Millis, atMostMs: Millis) => Promise<unknown>;
 }): RetryPolicy => {
   const { clock, totalMs, until, final, outOfTime } = options;
@@ -59,17 +57,14 @@ export const retryPolicy = (options: {
   };
 };
 
-/**
- * The promise's outcome, or a rejection with `late()` after `ms`. The promise may settle whenever it likes afterwards:
- * its late rejection is heard and dropped.
- */
+/** The promise's result, or a rejection with `late()` after `ms`. A later rejection is ignored. */
 export const within = <T>(ms: Millis, promise: Promise<T>, late: () => Error): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), ms);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 
-/** A wait that others can cut short: down to `soonestMs` by hurrying it, altogether and for ever by ending it. */
+/** A wait that `hurry` shortens, but not below `soonestMs`, and `end` ends for good. */
 export const interruptible = (soonestMs: Millis) => {
   let hurry = (): void => {};
   let over = (): void => {};

@@ -1,12 +1,11 @@
 import { BACKWARDS, END, jsonEvent } from '@eventstore/db-client';
 import type { Client } from './owner.ts';
 
-/** What Weir does in a store, each by a right of its own. */
 export type Right = keyof typeof asking;
 
-/** Nothing is ever there. */
+/** Never written to. */
 const stream = 'log-rights';
-/** No stream is ever so long: whoever may write there is told so, and nothing is written. */
+/** No stream has this revision, so the store checks the right and writes nothing. */
 const expectedRevision = BigInt(Number.MAX_SAFE_INTEGER);
 
 const isAllowed = (error: unknown): void => {
@@ -18,7 +17,7 @@ const read = async (events: AsyncIterable<unknown>): Promise<void> => {
   for await (const _ of events);
 };
 
-/** Asks whether a right is there, and writes nothing; what it throws says that it is not, or nothing about it. */
+/** Tests each right without writing; throws when it is missing, or for other reasons. */
 export const asking = {
   'read $all': (client: Client) => read(client.readAll({ fromPosition: END, direction: BACKWARDS, maxCount: 1 })),
   'read streams': (client: Client) => read(client.readStream(stream, { maxCount: 1 })).catch(isAllowed),

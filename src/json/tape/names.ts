@@ -1,6 +1,6 @@
 import type { Tape } from './tape.ts';
 
-/** Whether the name at an entry of a tape is one of these. Most are told apart by their length. */
+/** Whether the name at an entry is one of these. */
 export const nameSet = (names: readonly string[]): ((tape: Tape, at: number) => boolean) => {
   const byLength: Buffer[][] = Array.from({ length: Math.max(...names.map(({ length }) => length)) + 1 }, () => []);
   for (const name of names) byLength[name.length]!.push(Buffer.from(name));

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { scannerBinary } from './scanner-binary.ts';
 
-/** What an entry of a tape stands for; `scanner.as` has the same numbers. */
+/** The same numbers as in `scanner.as`. */
 export const Kind = { object: 0, array: 1, string: 2, number: 3, true: 4, false: 5, null: 6, name: 7 } as const;
 const kindBits = 0xff;
 const escapedBit = 0x100;
-/** What a capital letter and a small one differ in. */
+/** The difference between upper and lower case. */
 const caseBit = 0x20;
 
 interface Value {
@@ -23,10 +23,7 @@ interface Scanner {
 
 const wordsOf = 4;
 
-/**
- * The entries of one JSON document, in its order: one for each value, one for the name of each member before its value.
- * Nothing of the document is made a value that nobody asks for. It is lent until the next document is scanned.
- */
+/** The entries of one JSON document in order: one per value, and one per member's name before its value. Valid until the next scan. */
 export class Tape {
   readonly #scanner: Scanner;
   readonly #bytes: Buffer;
@@ -43,9 +40,8 @@ export class Tape {
   }
 
   /**
-   * Reads a document.
-   * @returns false for what is no JSON, has a member twice, or is of a kind that is left to JSON.parse: above 1 MiB or
-   * 65,535 entries, more than 64 levels, a name with an escape, a number with an exponent
+   * @returns false for invalid JSON, a repeated member, or what JSON.parse should read: above 1 MiB or 65,535 entries, over 64
+   * levels, a name with an escape, a number with an exponent
    */
   scan(document: Buffer): boolean {
     if (document.length > this.#maxInput) return false;
@@ -57,7 +53,7 @@ export class Tape {
     return this.#words[entry * wordsOf]! & kindBits;
   }
 
-  /** Of a string, between its quotes. */
+  /** For a string, after the quote. */
   start(entry: number): number {
     return this.#words[entry * wordsOf + 1]!;
   }
@@ -66,12 +62,12 @@ export class Tape {
     return this.#words[entry * wordsOf + 2]!;
   }
 
-  /** The entry after a value and all that is in it. */
+  /** The entry after a value and its contents. */
   next(entry: number): number {
     return this.kind(entry) <= Kind.array ? this.#words[entry * wordsOf + 3]! : entry + 1;
   }
 
-  /** UTF-8 bytes of a string or name, its escapes resolved. */
+  /** UTF-8 bytes of a string or name without escapes. */
   textBytes(entry: number): number {
     return this.#words[entry * wordsOf + 3]!;
   }
@@ -80,7 +76,7 @@ export class Tape {
     return (this.#words[entry * wordsOf]! & escapedBit) !== 0;
   }
 
-  /** Whether a name, or a string without escapes, is this one. */
+  /** Whether a name, or a string without escapes, equals the text. */
   spells(entry: number, text: Buffer): boolean {
     const start = this.start(entry);
     if (this.end(entry) - start !== text.length) return false;
@@ -89,7 +85,7 @@ export class Tape {
     return true;
   }
 
-  /** The same, whatever the case of the letters; some that differ otherwise are taken for the same. */
+  /** The same without regard to case; some other characters count as equal, too. */
   resembles(entry: number, text: Buffer): boolean {
     const start = this.start(entry);
     if (this.end(entry) - start !== text.length) return false;
@@ -98,7 +94,7 @@ export class Tape {
     return true;
   }
 
-  /** Whether a name is in ASCII and has no capital letters. */
+  /** ASCII without capital letters. */
   isPlainName(entry: number): boolean {
     const bytes = this.#bytes;
     const end = this.end(entry);
@@ -109,14 +105,12 @@ export class Tape {
     return true;
   }
 
-  /** The value of the member of an object; -1 without it. */
   member(object: number, name: Buffer): number {
     const end = this.next(object);
     for (let at = object + 1; at < end; at = this.next(at + 1)) if (this.spells(at, name)) return at + 1;
     return -1;
   }
 
-  /** The value, read by JSON.parse. */
   value(entry: number): unknown {
     const isText = this.kind(entry) === Kind.string;
     const start = this.start(entry) - (isText ? 1 : 0);
@@ -124,5 +118,5 @@ export class Tape {
   }
 }
 
-/** For every document that is read at once and to its end: a tape is as large as the largest of them. */
+/** Shared, because a tape is as large as the largest document. Only for synchronous use. */
 export const lentTape = new Tape();

@@ -1,4 +1,4 @@
-/** What of WebAssembly is used here: the types of Node 20 leave it to those of browsers. */
+/** The used part; Node 20's types leave it to the browser's. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);

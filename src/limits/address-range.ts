@@ -1,9 +1,6 @@
 /**
- * The range that one client address stands for: an IPv4 address alone, of IPv6 the first 64 bits, as text that is the same
- * for every spelling. An IPv4 address in IPv6 dress counts as IPv4.
- *
- * Unspecified: IPv6. F.3 says "per client address"; but a host is given a whole /64, so a counter per address would count
- * nothing.
+ * The key under which an address is counted: an IPv4 address, also if mapped into IPv6, or the first 64 bits of an IPv6 address.
+ * Unspecified in F.3: a host usually has a whole /64, so a counter per IPv6 address would limit nothing.
  */
 export const addressRange = (address: string): string => {
   if (!address.includes(':')) return address;
@@ -14,9 +11,9 @@ export const addressRange = (address: string): string => {
   return `${a.toString(16)}:${b.toString(16)}:${c.toString(16)}:${d.toString(16)}`;
 };
 
-/** The eight numbers of an IPv6 address; null for what is none. */
+/** The eight numbers of an IPv6 address; null for other text. */
 const groupsOf = (address: string): number[] | null => {
-  // A zone says which interface a link-local address belongs to, not whose it is.
+  // The zone is an interface of this host.
   const [text = ''] = address.split('%');
   const [left = '', right, ...more] = text.split('::');
   if (more.length > 0) return null;

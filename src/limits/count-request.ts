@@ -7,11 +7,8 @@ import type { Refused, Ticket } from './window/ticket.ts';
 import type { LimitSubject, WindowStore } from './window/window-store.ts';
 
 /**
- * Records an attempt at all scopes, whatever comes of it, and admits it when the requests per minute, the requests per day
- * and the requests in flight of all scopes allow it (contract F.2, steps 2 and 3). An admitted one is in flight until its
- * ticket ends; a refused one never is.
- *
- * @param nowMs the monotonic clock
+ * Records an attempt at all scopes, and admits it when the requests per minute, per day and in flight allow it (contract F.2, steps 2
+ * and 3). An admitted one is in flight until its ticket ends.
  * @returns the ticket, or the limits that refused (`isRefused`)
  */
 export const start = (store: WindowStore, who: LimitSubject, nowMs: Millis): Ticket | Refused => {
@@ -23,19 +20,13 @@ export const start = (store: WindowStore, who: LimitSubject, nowMs: Millis): Tic
   return store.tickets.take(key, store.time.second);
 };
 
-/**
- * Records an attempt at all scopes and says which limits refuse it; 0 when none does. For families that have no
- * concurrency (the credit balance): nothing needs to be ended.
- */
+/** The same for families without concurrency. @returns the limits that refused; 0 when none did */
 export const countRequest = (store: WindowStore, who: LimitSubject, nowMs: Millis): number => {
   store.time.set(nowMs);
   return count(store, recordOf(store, who));
 };
 
-/**
- * Records an attempt with an inactive key in the key's own windows alone (contract F.3): 0 means 401, else 429. Of the
- * limits that refuse, the key's own requests per minute and per day count here.
- */
+/** Records an attempt with an inactive key in the key's own windows (contract F.3). @returns 0 for a 401; else a 429 */
 export const countInactive = (store: WindowStore, who: LimitSubject, nowMs: Millis): number => {
   store.time.set(nowMs);
   const key = recordOf(store, who);
@@ -56,7 +47,7 @@ const count = (store: WindowStore, key: WindowRecord): number => {
   return why;
 };
 
-/** Notes in each record that refused which of its limits did, and when, for whoever asks why. */
+/** Notes in each record which of its limits refused, and when. */
 export const noteRefusal = ({ time }: WindowStore, key: WindowRecord, why: number): void => {
   for (let record: WindowRecord | null = key; record !== null; record = record.parent) {
     const own = ofScope(why, record.kind.scope);

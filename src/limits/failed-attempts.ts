@@ -4,29 +4,26 @@ import { RequestLog } from './record/request-log.ts';
 import { Slab } from './record/slab.ts';
 
 export interface FailedAttemptsOptions {
-  /** Failures a minute and address that are answered with 401; contract F.3. */
+  /** Failures per minute and address that are answered with 401 (contract F.3). */
   readonly perMinute?: number;
-  /** Addresses that are told apart at once. 65,536 take 9 MiB of records and some 9 MiB of names. */
+  /** Addresses with counters of their own. 65,536 take 9 MiB of records and some 9 MiB of names. */
   readonly addresses?: number;
 }
 
 interface Entry {
   range: string;
-  /** Where its log lies. */
+  /** Address of its log. */
   readonly at: number;
-  /** Of its last failure. */
+  /** Hour of its last failure. */
   hour: number;
 }
 
-/** Entries looked at to find one that has expired. */
 const lookedAt = 8;
 
 /**
- * Failed authentication by client address, in an exact trailing minute and bounded memory (contract F.3).
- * Only unknown credentials are counted and refused here; valid ones behind the same address never come by.
- *
- * Unspecified: more addresses than there is room for, all with a failure in the last minute. Those that find no room share
- * one counter, so a flood from everywhere is refused and nobody's count is thrown away for it.
+ * Counts failed authentication by client address, in an exact trailing minute and bounded memory (contract F.3).
+ * Unspecified: more addresses with recent failures than there is room for. The rest share one counter, so a flood is refused
+ * and no count is lost.
  */
 export class FailedAttempts {
   readonly #capacity: number;
@@ -46,15 +43,11 @@ export class FailedAttempts {
     this.#shared = this.#make('');
   }
 
-  /** Addresses that are held at present. */
   get size(): number {
     return this.#byRange.size;
   }
 
-  /**
-   * Records one failure. 0: answer 401. Else the whole seconds of `Retry-After` for a 429; refused failures count too.
-   * @param nowMs the monotonic clock
-   */
+  /** Records one failure. @returns 0 for a 401; else the seconds of `Retry-After` for a 429. Refused failures count, too */
   count(address: string, nowMs: Millis): number {
     if (nowMs > this.#now) this.#now = Math.floor(nowMs);
     const range = addressRange(address);
@@ -77,12 +70,11 @@ export class FailedAttempts {
     return { range, at, hour: this.#hour };
   }
 
-  /** The log's times are modulo 2^32, so an entry from hours ago is emptied before it is read. */
+  /** The log's times are modulo 2^32, so old entries are emptied before they are read. */
   #emptyOld(entry: Entry): void {
     if (this.#hour - entry.hour > 1) this.#log.clear(this.#slab, entry.at);
   }
 
-  /** An entry for a new address: an unused one, one that has expired, or the shared one. */
   #add(range: string): Entry {
     let entry: Entry | undefined;
     if (this.#entries.length < this.#capacity) {
@@ -99,7 +91,7 @@ export class FailedAttempts {
     return entry;
   }
 
-  /** Walks on a few entries from where the last walk stopped: every entry is met before the table is turned over once. */
+  /** Continues from where the last walk stopped, so that every entry is reached. */
   #expired(): Entry | undefined {
     for (let step = 0; step < lookedAt; step++) {
       const entry = this.#entries[this.#hand]!;

@@ -2,16 +2,15 @@ import { limitsFor, type Scope, type Tier, type TierTable, tiers } from '../doma
 import type { FamilyLimits } from './record/window-limits.ts';
 import { WindowStore, type WindowStoreOptions } from './window/window-store.ts';
 
-/** What every family may be given. */
 export type FamilyOptions = Pick<WindowStoreOptions, 'owner' | 'report'>;
 
 const scopes = ['key', 'project', 'organization'] as const satisfies readonly Scope[];
 
-/** The limits of a table, tier by tier and scope by scope. */
+/** The limits of a table by tier and scope. */
 export const plansOf = (table: TierTable): FamilyLimits[] =>
   table.map((_, tier) => scopes.map((scope) => limitsFor(tier as Tier, scope, table)));
 
-/** Inference: every call but `GET /v1/credits` (contract F.1). `tierOf` is asked when an organization is first seen. */
+/** Inference: every call but `GET /v1/credits` (contract F.1). `tierOf` is called when an organization is first seen. */
 export const inferenceWindows = (
   options: FamilyOptions & { readonly tierOf: (organization: string) => Tier; readonly tiers?: TierTable },
 ): WindowStore => {
@@ -27,7 +26,7 @@ const requestsOnly = (rpm: number, concurrent: number | null = null) => ({
   concurrent,
 });
 
-/** `GET /v1/credits`: 60 a minute and key, 300 a minute and organization, whatever the tier. */
+/** `GET /v1/credits`: 60 a minute per key, 300 a minute per organization. */
 export const creditWindows = (options: FamilyOptions = {}): WindowStore =>
   new WindowStore({
     ...options,
@@ -37,7 +36,7 @@ export const creditWindows = (options: FamilyOptions = {}): WindowStore =>
     tierOf: () => 0,
   });
 
-/** The administration's limits (contract F.1). */
+/** Contract F.1. */
 export interface AdministrationLimits {
   readonly credentialRpm: number;
   readonly credentialConcurrent: number;
@@ -50,7 +49,7 @@ const administrationPlan = (limits: AdministrationLimits): FamilyLimits => [
   requestsOnly(limits.organizationRpm, limits.organizationConcurrent),
 ];
 
-/** Administration: every call with an Admin API key or an access token. A credential of the wrong kind counts here too. */
+/** Every call with an Admin API key or access token; credentials of the wrong kind count, too. */
 export const administrationWindows = (limits: AdministrationLimits, options: FamilyOptions = {}): WindowStore =>
   new WindowStore({
     ...options,

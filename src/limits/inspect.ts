@@ -5,31 +5,26 @@ import { secondMs } from './record/time.ts';
 import { follow } from './window/records.ts';
 import type { WindowStore } from './window/window-store.ts';
 
-/** One window, as it stands. */
 export interface WindowView {
   readonly metric: MetricName;
   readonly used: number;
   readonly limit: number;
   readonly remaining: number;
-  /** Milliseconds until `remaining` next grows without further traffic; 0 when nothing is used; null when nobody can tell. */
+  /** Milliseconds until `remaining` next grows without traffic; 0 when unused; null when unpredictable. */
   readonly resetMs: Millis | null;
 }
 
-/** All windows of one key, project or organization. */
 export interface Inspection {
   readonly scope: ScopeName;
   readonly id: string;
-  /** Index of the tier whose limits are in force. */
+  /** Index of the tier in force. */
   readonly tier: number;
   readonly windows: readonly WindowView[];
-  /** Limits of this scope that refused last, all at once, and how long ago; to the second. */
+  /** The limits that refused last, and how long ago, to the second. */
   readonly lastRefusal: { readonly metrics: readonly MetricName[]; readonly agoMs: Millis } | null;
 }
 
-/**
- * What the windows of a scope say now, for "why was I limited": null when nothing was counted there for a day. It counts
- * nothing itself.
- */
+/** The present windows of a scope; null when nothing was counted there for a day. */
 export const inspect = (store: WindowStore, scope: ScopeName, id: string, nowMs: Millis): Inspection | null => {
   store.time.set(nowMs);
   const record = store.find(store.scopes.indexOf(scope), id);
@@ -52,7 +47,7 @@ export const inspect = (store: WindowStore, scope: ScopeName, id: string, nowMs:
   };
 };
 
-/** What `inspect` would say where nothing is counted: the limits of the tier, all of them unused. */
+/** The same for a scope where nothing is counted. */
 export const idle = (store: WindowStore, scope: ScopeName, id: string, tier: number): Inspection => {
   const { limits } = store.plans.of(tier).kinds[store.scopes.indexOf(scope)]!;
   const windows = windowsOf(limits, (_, limit) => ({ used: 0, remaining: limit, resetMs: 0 }));

@@ -8,18 +8,14 @@ import { follow } from './window/records.ts';
 import type { Refused, Ticket } from './window/ticket.ts';
 import type { WindowStore } from './window/window-store.ts';
 
-/** A need in whole tokens, never negative; what is no number is taken for more than any limit. */
+/** Rounded up, never negative; NaN becomes Infinity. */
 export const wholeTokens = (tokens: number): number =>
   Number.isNaN(tokens) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(tokens));
 
 /**
- * Reserves tokens for an admitted request in the tokens per minute of all scopes and the tokens per day of the
- * organization: in all of them or in none. At each scope min(`tokens`, limit) is reserved, so that the largest request fits
- * an idle window (contract F.4). They are booked at `nowMs`, the moment at which the windows were judged: booked at the
- * start of the request they would lie in a part of the window that this judgement has not seen.
- *
- * A refusal ends the ticket: its concurrency is free at once (contract F.2). Nothing is reserved for 0 tokens, and nothing
- * refuses them.
+ * Reserves tokens for an admitted request in the minute of all scopes and the day of the organization: in all or in none. Each scope
+ * reserves min(`tokens`, limit), so that the largest request fits an idle window (contract F.4). A refusal ends the ticket (F.2).
+ * They are booked at `nowMs`, because a booking at the request's start would be outside of what was judged.
  * @returns the ticket, or the limits that refused
  */
 export const reserve = (store: WindowStore, ticket: Ticket, tokens: number, nowMs: Millis): Ticket | Refused => {
@@ -29,11 +25,11 @@ export const reserve = (store: WindowStore, ticket: Ticket, tokens: number, nowM
   const { key } = ticket;
   follow(store, key);
   const { organization } = key;
-  // A bucket holds 31 bits. No request needs more; one that said so would reserve what it could not give back.
+  // A bucket holds 31 bits; a larger reservation could not be returned in full.
   const need = Math.min(wholeTokens(tokens), mostTokens);
   let why = 0;
   for (let record: WindowRecord | null = key; record !== null; record = record.parent) {
-    // Also where nothing is reserved: settled tokens will be booked in this second, which the ring must have reached.
+    // Needed without a reservation, too, because settled tokens will be booked in this second.
     record.advanceTokens(time);
     if (exceeds(record.tokensLastMinute, need, record.limit(tokensPerMinute)))
       why |= atScope(minuteTokensBit, record.kind.scope);
@@ -51,7 +47,7 @@ export const reserve = (store: WindowStore, ticket: Ticket, tokens: number, nowM
   return ticket;
 };
 
-/** Whether min(`need`, `limit`) more is too much; nothing is refused where nothing is needed or there is no limit. */
+/** Whether min(`need`, `limit`) more exceeds the limit, if there is one. */
 const exceeds = (used: number, need: number, limit: number): boolean => {
   const amount = Math.min(need, limit);
   return amount > 0 && used + amount > limit;

@@ -5,11 +5,9 @@ import type { Ticket } from './window/ticket.ts';
 import type { WindowStore } from './window/window-store.ts';
 
 /**
- * Ends a request: its slots are free, and its reservation becomes what it really took, input plus output, in the bucket in
- * which it was reserved (contract F.4). Lower gives room back at once; higher is seen by later requests. A bucket that has
- * left its window stays as it was. A second end of the same ticket changes nothing and is reported.
- *
- * @param actualTokens what is no number leaves the reservation; what is negative counts as 0
+ * Ends a request and replaces its reservation by the real tokens, in the bucket of the reservation (contract F.4); an expired bucket
+ * stays. A second end of a ticket changes nothing and is reported.
+ * @param actualTokens NaN leaves the reservation; negative counts as 0
  */
 export const settle = (store: WindowStore, ticket: Ticket, actualTokens: number): void => {
   if (!isOpen(store, ticket)) return;
@@ -19,28 +17,18 @@ export const settle = (store: WindowStore, ticket: Ticket, actualTokens: number)
   endTicket(store, ticket);
 };
 
-/**
- * Makes a reservation what the request has really taken, as `settle` does, and leaves it in flight: for an answer that is
- * made and not yet sent.
- */
+/** Replaces the reservation as `settle` does, but leaves the request in flight: for an answer that is complete but not sent. */
 export const charge = (store: WindowStore, ticket: Ticket, actualTokens: number): void => {
   if (isOpen(store, ticket)) rebook(store, ticket, actualTokens);
 };
 
-/**
- * Makes a reservation larger while its answer is produced, whatever the windows hold: it is never refused in the middle (contract
- * F.4). Each window books min(`tokens`, its limit), in the bucket of the reservation. One that would get smaller, or that has become
- * what was taken, stays as it is.
- */
+/** Enlarges a reservation while its answer is produced, without refusal (contract F.4). Smaller and settled ones stay. */
 export const enlarge = (store: WindowStore, ticket: Ticket, tokens: number): void => {
   const most = Math.min(mostTokens, Math.ceil(tokens));
   if (isOpen(store, ticket) && ticket.within !== null && most > ticket.tokens) book(store, ticket, most, ticket.within);
 };
 
-/**
- * Ends a request that took no tokens: refused after its start, or stopped before the upstream was called (402 undoes its
- * reservation, contract F.2), or one that never reserves any.
- */
+/** Ends a request without tokens: refused after its start, stopped before the upstream was called (contract F.2), or without a reservation. */
 export const release = (store: WindowStore, ticket: Ticket): void => {
   if (!isOpen(store, ticket)) return;
   rebook(store, ticket, 0);
@@ -54,15 +42,14 @@ const isOpen = (store: WindowStore, ticket: Ticket): boolean => {
   return ticket.isOpen;
 };
 
-/** Makes a reservation what was really taken. */
 const rebook = (store: WindowStore, ticket: Ticket, tokens: number): void => {
   if (ticket.tokens < 0 || Number.isNaN(tokens)) return;
   book(store, ticket, Math.min(mostTokens, Math.max(0, Math.ceil(tokens))), null);
 };
 
 /**
- * Books so many tokens for a request instead of what is booked for it, in the second and ten minutes of its ticket.
- * @param within no more than the limits of this plan; null for what was really taken
+ * Books tokens for a request instead of what is booked, at the time of its ticket.
+ * @param within bounds the booking by this plan's limits; null for the real tokens
  */
 export const book = (store: WindowStore, ticket: Ticket, tokens: number, within: Plan | null): void => {
   const { key, second, tenMinutes } = ticket;
@@ -79,11 +66,10 @@ export const book = (store: WindowStore, ticket: Ticket, tokens: number, within:
   ticket.within = within;
 };
 
-/** What a booking of so many tokens adds to one window. */
+/** What a booking adds to one window. */
 const booked = (tokens: number, within: Plan | null, scope: number, metric: number): number =>
   within === null ? Math.max(0, tokens) : Math.min(tokens, within.kinds[scope]!.limits[metric]!);
 
-/** Ends an open ticket and takes its request out of flight. */
 export const endTicket = (store: WindowStore, ticket: Ticket): void => {
   for (let record: WindowRecord | null = ticket.key; record !== null; record = record.parent) record.leave();
   store.tickets.end(ticket);

@@ -4,11 +4,7 @@ import { endTicket } from './settle.ts';
 import { freeIfEmpty } from './window/records.ts';
 import type { WindowStore } from './window/window-store.ts';
 
-/**
- * Ends the tickets that are older than the longest request can be, and reports each: their concurrency is free again, and
- * their reservations age out. To the second, and never early. Call it every few seconds.
- * @returns how many there were
- */
+/** Ends and reports tickets that are older than the longest request, never early; their reservations age out. @returns how many */
 export const sweepTickets = (store: WindowStore, longestRequestMs: Millis, nowMs: Millis): number => {
   store.time.set(nowMs);
   let ended = 0;
@@ -24,13 +20,10 @@ export const sweepTickets = (store: WindowStore, longestRequestMs: Millis, nowMs
   }
 };
 
-/**
- * Frees records with nothing in their windows, some at each call: after a day without a request, and where only a minute is
- * counted after that minute. A project goes after its keys, an organization after both.
- */
+/** Frees empty records, some at each call; the key before its project and organization. */
 export class RecordSweep {
   readonly #store: WindowStore;
-  /** Where the last call stopped; a round ends where this does. */
+  /** Continues where the last call stopped. */
   #round: Iterator<WindowRecord>;
 
   constructor(store: WindowStore) {
@@ -38,10 +31,7 @@ export class RecordSweep {
     this.#round = store.all();
   }
 
-  /**
-   * @param most records looked at: at a million a whole round would hold the loop for some 0.2 s
-   * @returns how many were freed
-   */
+  /** @param most records to check: a million at once would block for some 0.2 s. @returns how many were freed */
   sweep(nowMs: Millis, most = 5_000): number {
     const store = this.#store;
     store.time.set(nowMs);

@@ -2,10 +2,7 @@ import type { Millis } from '../clock.ts';
 import type { FamilyLimits } from './record/window-limits.ts';
 import type { WindowStore } from './window/window-store.ts';
 
-/**
- * Gives an organization the limits of the tier that it has now (`tierOf`); call it whenever that changes. Its projects and
- * keys follow when they are next used, which nobody can tell from at once.
- */
+/** Applies an organization's present tier; call it after each change. Its projects and keys follow at their next use. */
 export const retier = (store: WindowStore, organization: string, nowMs: Millis): void => {
   store.time.set(nowMs);
   const record = store.find(store.top, organization);
@@ -15,8 +12,5 @@ export const retier = (store: WindowStore, organization: string, nowMs: Millis):
   store.changed(record);
 };
 
-/**
- * Puts other limits into force for all tiers, at run time. Every record follows when it is next used.
- * @throws RangeError for limits that a record cannot hold, before anything is changed
- */
+/** Replaces the limits of all tiers; records follow at their next use. @throws RangeError for limits that do not fit, before any change */
 export const applyPlans = (store: WindowStore, plans: readonly FamilyLimits[]): void => store.plans.replace(plans);

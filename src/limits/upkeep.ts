@@ -4,21 +4,17 @@ import { RecordSweep, sweepTickets } from './sweep.ts';
 import type { WindowStore } from './window/window-store.ts';
 
 export interface UpkeepOptions {
-  /** Each store of windows with the files that it is kept in. */
   readonly kept: readonly { readonly store: WindowStore; readonly files: SnapshotFiles }[];
   readonly clock: Clock;
-  /** Longest that a request can take, from its headers to the last byte of its answer. */
+  /** From the headers to the last byte of the answer. */
   readonly longestRequestMs: Millis;
-  /** Files cannot be written, and their windows would not outlive the process. Said once, until they can be again. */
+  /** Called once when saving fails, until it succeeds again. */
   readonly unsaved: (error: unknown) => void;
 }
 
 const everyMs = 1000;
 
-/**
- * Once a second: saves what has changed, frees records that nobody uses any more and ends tickets that were forgotten.
- * @returns ends it, with everything saved
- */
+/** Once a second: saves changes, frees empty records and ends forgotten tickets. @returns ends it after a last save */
 export const upkeep = ({ kept, clock, longestRequestMs, unsaved }: UpkeepOptions): (() => Promise<void>) => {
   let running: Promise<void> | null = null;
   const failing = new Set<SnapshotFiles>();

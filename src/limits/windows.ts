@@ -12,7 +12,6 @@ import {
 import { applyPlans, retier } from './tier-change.ts';
 import type { WindowStore } from './window/window-store.ts';
 
-/** Everything that a server counts: a store of windows for each family, and the failures to authenticate. */
 export interface Windows {
   readonly inference: WindowStore;
   readonly credits: WindowStore;
@@ -21,7 +20,7 @@ export interface Windows {
 }
 
 export interface WindowsOptions extends FamilyOptions {
-  /** The tier of an organization now; asked when it is first seen. */
+  /** Called when an organization is first seen. */
   readonly tierOf: (organization: string) => Tier;
   readonly tiers: TierTable;
   readonly administration: AdministrationLimits;
@@ -34,19 +33,15 @@ export const openWindows = ({ tierOf, tiers, administration, ...family }: Window
   failed: new FailedAttempts(),
 });
 
-/** The stores of windows, by the names of their families. */
 export const storesOf = ({ inference, credits, administration }: Windows): Readonly<Record<string, WindowStore>> => ({
   inference,
   credits,
   administration,
 });
 
-/** Gives an organization the limits of the tier that it has now: from its next request on, and to all of its keys. */
+/** Applies an organization's present tier, from its next request on. */
 export const tierChanged = ({ inference }: Windows, organization: string, nowMs: Millis): void =>
   retier(inference, organization, nowMs);
 
-/**
- * Puts another table of tiers into force, at once.
- * @throws RangeError for limits that the layout cannot hold, before anything is changed
- */
+/** Applies another table of tiers. @throws RangeError for limits that do not fit the layout, before any change */
 export const applyTiers = ({ inference }: Windows, tiers: TierTable): void => applyPlans(inference, plansOf(tiers));

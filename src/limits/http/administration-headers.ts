@@ -10,16 +10,11 @@ const metrics = [
 ] as const;
 
 /**
- * The headers of an administration answer as lines that begin with CR LF (contract F.5): of its four limits the one with
- * the smallest part left, and on a 429 of those that refused the one that lasts longest. `X-RateLimit-Reset` is the Unix
- * second, rounded up, at which more remains; for requests in flight, which nobody can foretell, one second on. A 429 has
- * `Retry-After` besides.
- *
- * Unspecified: ties. The credential comes before the organization and requests before requests in flight.
- *
+ * The headers of an administration answer (contract F.5) as lines that begin with CR LF: the limit with the smallest part left;
+ * on a 429 the longest-lasting of those that refused.
+ * Unspecified: ties. The credential precedes the organization, and requests precede requests in flight.
  * @param why the limits that refused, 0 for none
- * @param wallMs the wall clock, for `X-RateLimit-Reset` alone
- * @param ownOnly tells of the credential's own windows alone
+ * @param ownOnly uses the credential's own windows only
  */
 export const administrationLines = (
   store: WindowStore,

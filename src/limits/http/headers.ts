@@ -7,12 +7,9 @@ import type { LimitSubject, WindowStore } from '../window/window-store.ts';
 import { inDigits, inSeconds } from './digits.ts';
 import { tightest } from './tightest.ts';
 
-/**
- * The quota headers of an answer (contract F.5), as lines that begin with CR LF and have none at their end, ready to be
- * joined to others: numbers, and names of this file. All of them describe the state at `nowMs`.
- */
+// The quota headers of an answer (contract F.5), as lines that begin with CR LF and do not end with it.
 
-/** The key's record, with its windows and those around it moved to `nowMs`. */
+/** The key's record, with its windows and those of the outer scopes advanced. */
 const look = (store: WindowStore, who: LimitSubject, nowMs: Millis): WindowRecord => {
   store.time.set(nowMs);
   const key = recordOf(store, who);
@@ -20,7 +17,7 @@ const look = (store: WindowStore, who: LimitSubject, nowMs: Millis): WindowRecor
   return key;
 };
 
-/** The lines up to the number that remains, by subject and limit: a handful of limits, so they are built once. */
+/** The lines before the remaining number, cached by subject and limit. */
 const openings = {
   requests: new Map<number, string>(),
   tokens: new Map<number, string>(),
@@ -31,7 +28,7 @@ const opening = (subject: keyof typeof openings, limit: number): string => {
   const byLimit = openings[subject];
   let text = byLimit.get(limit);
   if (text === undefined) {
-    // Limits come from configuration; a process that is reconfigured for ever must not collect them for ever.
+    // Limits change at run time, so the cache is bounded.
     if (byLimit.size >= 1000) byLimit.clear();
     text = `\r\nx-ratelimit-limit-${subject}: ${limit}\r\nx-ratelimit-remaining-${subject}: `;
     byLimit.set(limit, text);
@@ -39,7 +36,7 @@ const opening = (subject: keyof typeof openings, limit: number): string => {
   return text;
 };
 
-/** What remains of a window and when that grows, behind the lines that open it. */
+/** The rest of the lines of a window. */
 const rest = (record: WindowRecord, metric: number, time: WindowTime, subject: keyof typeof openings): string => {
   const limit = record.limit(metric);
   const left = inDigits(Math.max(limit - record.used(metric), 0));
@@ -58,16 +55,13 @@ const tokenLines = (key: WindowRecord, { time, scopes }: WindowStore, ownOnly: b
   return scopes[record.kind.scope] === 'project' ? lines + rest(record, metric, time, 'project-tokens') : lines;
 };
 
-/**
- * Request and token headers of an inference answer, errors and streams included.
- * @param ownOnly tells of the key's own windows alone
- */
+/** Request and token headers of an inference answer. @param ownOnly uses the key's own windows only */
 export const quotaLines = (store: WindowStore, who: LimitSubject, nowMs: Millis, ownOnly = false): string => {
   const key = look(store, who, nowMs);
   return requestLines(key, store, ownOnly) + tokenLines(key, store, ownOnly);
 };
 
-/** The headers of `GET /v1/credits`: requests of its own limits, tokens of inference. */
+/** The headers of `GET /v1/credits`: requests of its own family, tokens of inference. */
 export const creditLines = (
   credits: WindowStore,
   creditWho: LimitSubject,

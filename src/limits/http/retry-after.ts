@@ -15,32 +15,26 @@ import { wholeTokens } from '../reserve.ts';
 import { recordOf } from '../window/records.ts';
 import type { LimitSubject, WindowStore } from '../window/window-store.ts';
 
-/**
- * The tokens that a request needs: a number; or `'unknown'` where its body was too large to read. Then the minute windows
- * are taken as needed whole and the day window as sufficient while it has anything left (contract F.2).
- */
+/** Tokens of a request; 'unknown' (body too large to read) needs whole minute windows, and any rest of the day window (contract F.2). */
 export type Need = number | 'unknown';
 
-/** What a refused client is told (contract F.6). */
+/** Contract F.6. */
 export interface Wait {
-  /** Whole seconds, at least 1: after these the same request passes every limit on requests and tokens of all scopes. */
+  /** At least 1: after these the same request passes every limit on requests and tokens. */
   readonly seconds: number;
-  /** Of the limits that refused, the one that lasts longest. */
+  /** The longest-lasting of the limits that refused. */
   readonly scope: ScopeName;
   readonly metric: MetricName;
   readonly limit: number;
 }
 
-/**
- * How long a refused request has to wait, over all limits and not only those that refused: to record the refusal may have
- * filled another window. Call it after the refusal; `why` says which limits refused. It promises nothing on concurrency.
- */
+/** How long a refused request has to wait for all limits, because recording the refusal may have filled others. Concurrency is ignored. */
 export const waitAfter = (store: WindowStore, who: LimitSubject, why: number, need: Need, nowMs: Millis): Wait => {
   store.time.set(nowMs);
   return over(store, recordOf(store, who), why, need, false);
 };
 
-/** The same for an inactive key, which its own windows alone refuse (contract F.3). */
+/** The same for the own windows of an inactive key (contract F.3). */
 export const waitOfInactive = (store: WindowStore, who: LimitSubject, why: number, nowMs: Millis): Wait => {
   store.time.set(nowMs);
   return over(store, recordOf(store, who), why, 0, true);
@@ -66,7 +60,7 @@ const over = ({ scopes, time }: WindowStore, key: WindowRecord, why: number, nee
   };
 };
 
-/** Milliseconds until this one window lets the request pass; nobody knows when a request in flight ends. */
+/** Milliseconds until this window admits the request; 0 for concurrency, which is unpredictable. */
 const waitOf = (record: WindowRecord, metric: number, need: Need, time: WindowTime): Millis => {
   const limit = record.limit(metric);
   if (limit === 0 || metric === concurrentRequests) return 0;

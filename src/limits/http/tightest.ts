@@ -1,17 +1,14 @@
 import type { WindowRecord } from '../record/record.ts';
 
-/** One window: a record and a metric. */
 export interface Window {
   readonly record: WindowRecord;
   readonly metric: number;
 }
 
 /**
- * Of two metrics of advanced records the window with the smallest part left: key before project before organization and
- * minute before day where parts are equal (contract F.5). The parts are true quotients, not products with an inverse: equal
- * parts of different limits must be equal numbers.
- *
- * @param ownOnly looks at the key's own windows alone
+ * The window with the smallest part left of two metrics, for advanced records. Of equal parts the inner scope and the minute come
+ * first (contract F.5). The parts are quotients, because products with an inverse may differ for equal parts.
+ * @param ownOnly uses the key's own windows only
  */
 export const tightest = (key: WindowRecord, minute: number, day: number, ownOnly: boolean): Window => {
   let least = Number.POSITIVE_INFINITY;

@@ -5,19 +5,19 @@ import type { Slab } from './slab.ts';
 import { secondMs, tenMinutesMs } from './time.ts';
 import { checkLimits, type FamilyLimits, type WindowLimits } from './window-limits.ts';
 
-/** Full buckets that count besides the running one. */
+/** Full buckets, besides the running one. */
 const secondsOfMinute = 60;
 const tenMinutesOfDay = 144;
 
-/** A bucket stops counting here; see `mostPossible`. */
+/** Largest values of a bucket; see `mostPossible`. */
 const mostRequestsNarrow = 0xffff;
 const mostRequestsWide = 0x7f_ffff;
 export const mostTokens = 0x7fff_ffff;
 
-/** Words that every record begins with: the log's head, in whose last half the requests in flight are, and three more. */
+/** Words of a record's header: the log's head, with the requests in flight in its last half, and three more. */
 export const headerWords = logHeadWords + 3;
 
-/** One row of a table of tiers as it is in force, with a kind of record for each scope. */
+/** A tier's limits in force, with a kind of record for each scope. */
 export interface Plan {
   readonly tier: number;
   readonly limits: FamilyLimits;
@@ -25,8 +25,8 @@ export interface Plan {
 }
 
 /**
- * What all records of one scope and one plan have in common: their limits, and where their windows lie. Heads come before
- * cells, and what a request reads first before what it reads last:
+ * The limits and the memory layout of all records of one scope and plan. Heads come before cells, and what a request reads first
+ * comes first:
  *
  * ```
  * header | head of tokens a minute | of requests a day | of tokens a day | their cells in this order | log: rpm × u16
@@ -36,13 +36,13 @@ export class Kind {
   readonly slab: Slab;
   readonly plan: Plan;
   readonly scope: number;
-  /** By metric; 0 is none. */
+  /** By metric; 0 for none. */
   readonly limits: Float64Array;
   readonly log: RequestLog;
   readonly minuteTokens: Ring | null;
   readonly dayRequests: Ring | null;
   readonly dayTokens: Ring | null;
-  /** Length of a record in units of the slab. */
+  /** Length of a record. */
   readonly units: number;
 
   constructor(slab: Slab, plan: Plan, scope: number, limits: WindowLimits) {
@@ -50,7 +50,7 @@ export class Kind {
     this.plan = plan;
     this.scope = scope;
     const { rpm, rpd, tpm, tpd, concurrent } = limits;
-    // Of one form for all kinds: a plain array has another where a limit needs more than 31 bits.
+    // A typed array, because a plain array changes its representation for limits above 31 bits.
     const byMetric = new Float64Array(5);
     byMetric[requestsPerMinute] = rpm;
     byMetric[requestsPerDay] = rpd ?? 0;
@@ -78,7 +78,7 @@ export class Kind {
     this.units = this.log.units;
   }
 
-  /** The ring that a metric is counted in; null where there is no such limit, and for those that have no ring. */
+  /** The ring of a metric, if there is one. */
   ring(metric: number): Ring | null {
     if (metric === tokensPerMinute) return this.minuteTokens;
     if (metric === requestsPerDay) return this.dayRequests;
@@ -88,7 +88,7 @@ export class Kind {
 
 const same = (a: FamilyLimits, b: FamilyLimits): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** The plans in force, by tier. A record keeps the plan that it was made with until it is used again. */
+/** The plans in force by tier. A record keeps its plan until it is used again. */
 export class Plans {
   #current: readonly Plan[] = [];
   readonly #slab: Slab;
@@ -100,22 +100,18 @@ export class Plans {
     this.replace(limits);
   }
 
-  /** How many there are. */
   get tiers(): number {
     return this.#current.length;
   }
 
-  /** The plan of a tier. @throws RangeError for a tier that has none */
+  /** @throws RangeError for an unknown tier */
   of(tier: number): Plan {
     const plan = this.#current[tier];
     if (plan === undefined) throw new RangeError(`There are no limits for tier ${tier}.`);
     return plan;
   }
 
-  /**
-   * Puts other limits into force, for as many tiers as before.
-   * @throws RangeError where one does not fit a record, before anything is changed
-   */
+  /** Replaces all limits. @throws RangeError where one does not fit a record, before anything is changed */
   replace(limits: readonly FamilyLimits[]): void {
     if (this.tiers > 0 && limits.length !== this.tiers) {
       throw new RangeError(`There are ${this.tiers} tiers, not ${limits.length}.`);

@@ -1,4 +1,4 @@
-/** Metrics by number; the order is the one in which equal ones are named. */
+/** By number; ties are named in this order. */
 export const metricNames = [
   'requests_per_minute',
   'requests_per_day',
@@ -14,22 +14,22 @@ export const concurrentRequests = 2;
 export const tokensPerMinute = 3;
 export const tokensPerDay = 4;
 
-/** Scopes by their names on the wire, from the innermost. */
+/** From the innermost; names of the wire. */
 export type ScopeName = 'key' | 'credential' | 'project' | 'organization';
 
-/** Why a request was refused: bit `metric * 3 + scope`, with the scope's number in its family. */
+/** A refusal: bit `metric * 3 + scope`, with the scope's number in its family. */
 export const reason = (metric: number, scope: number): number => 1 << (metric * 3 + scope);
 
-/** Metrics that refused at one scope, as bits of scope 0: what a record answers. */
+/** Metrics that refused at one scope, as bits of scope 0. */
 export const minuteBit = reason(requestsPerMinute, 0);
 export const dayBit = reason(requestsPerDay, 0);
 export const concurrentBit = reason(concurrentRequests, 0);
 export const minuteTokensBit = reason(tokensPerMinute, 0);
 export const dayTokensBit = reason(tokensPerDay, 0);
 
-/** The bits of one scope, as those of scope 0. */
+/** The bits of one scope as bits of scope 0. */
 export const ofScope = (why: number, scope: number): number =>
   (why >> scope) & (minuteBit | dayBit | concurrentBit | minuteTokensBit | dayTokensBit);
 
-/** Bits of scope 0 as those of another. */
+/** Bits of scope 0 as bits of another. */
 export const atScope = (bits: number, scope: number): number => bits << scope;

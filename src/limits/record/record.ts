@@ -12,39 +12,37 @@ import {
 } from './metrics.ts';
 import type { WindowTime } from './time.ts';
 
-/** In u16 elements from the record's address: the half that the log's head leaves free. */
+/** In u16 elements from the record's address: a half that the log's head leaves free. */
 const inFlightHalf = 5;
-/** Metrics that refused last, as bits, and the second of that. */
+/** Metrics that refused last, and the second of that. */
 const refusedHalf = 6;
 const refusedAtWord = 4;
-/** 1 while it is to be in the next snapshot. */
+/** 1 while the next snapshot includes the record. */
 const unsavedHalf = 7;
-/** Ten minutes up to which the day's windows have been advanced. */
+/** Ten minutes up to which the day's windows are advanced. */
 const wokenWord = 5;
 
-/** Where no record begins. */
+/** The address of freed records. */
 const nowhere = 0;
 
-/** Ten minutes after which nothing in a record counts any more. */
+/** Ten minutes after which everything has expired. */
 const longestRest = 145;
 
 /**
- * What is counted of one key, project or organization. Who it is stands in the object; the numbers lie in the slab, without
- * an object of their own. A record moves there when its limits change, and nobody outside knows where it lies.
- *
- * Numbers of the windows are right for the time of the last `advance`.
+ * The counts of one key, project or organization. The numbers are in the slab, and move there when the limits change. They are valid
+ * as of the last `advance`.
  */
 export class WindowRecord {
-  // Few, and those that every request reads first: of a million records hardly any is in a cache.
+  // Few fields, the most used first: with a million records hardly any is in a CPU cache.
   kind: Kind;
   #at: number;
-  /** The record around this one: of a key its project or organization, of a project its organization. */
+  /** The record of the next outer scope. */
   readonly parent: WindowRecord | null;
   readonly organization: WindowRecord;
-  /** Names it in the journal of one process. */
+  /** Identifies the record in the journal of this process. */
   readonly number: number;
   readonly id: string;
-  /** Records that have this one as their parent. */
+  /** Number of records with this one as parent. */
   children = 0;
 
   constructor(kind: Kind, id: string, number: number, parent: WindowRecord | null, time: WindowTime) {
@@ -59,12 +57,10 @@ export class WindowRecord {
     this.clear(time);
   }
 
-  /** Its memory is somebody else's. */
   get freed(): boolean {
     return this.#at === nowhere;
   }
 
-  /** It is to be in the next snapshot. */
   get unsaved(): boolean {
     return this.kind.slab.u16[(this.#at << 1) + unsavedHalf] === 1;
   }
@@ -73,7 +69,7 @@ export class WindowRecord {
     this.kind.slab.u16[(this.#at << 1) + unsavedHalf] = unsaved ? 1 : 0;
   }
 
-  /** Attempts of the last minute, as many as the limit at most. */
+  /** At most the limit. */
   get requestsLastMinute(): number {
     return this.kind.log.count(this.kind.slab, this.#at);
   }
@@ -98,31 +94,26 @@ export class WindowRecord {
     this.kind.slab.u16[(this.#at << 1) + inFlightHalf] = requests;
   }
 
-  /** Limits of this record that refused last, as bits of scope 0; 0 while none has. */
+  /** As bits of scope 0; 0 while none has refused. */
   get refused(): number {
     return this.kind.slab.u16[(this.#at << 1) + refusedHalf]!;
   }
 
-  /** The second of that. */
   get refusedAt(): number {
     return this.kind.slab.i32[this.#at + refusedAtWord]!;
   }
 
-  /** What the window of a metric holds. */
   used(metric: number): number {
     if (metric === requestsPerMinute) return this.requestsLastMinute;
     return metric === concurrentRequests ? this.inFlight : this.#sum(metric);
   }
 
-  /** The limit of a metric; 0 where there is none. */
+  /** 0 where there is no limit. */
   limit(metric: number): number {
     return this.kind.limits[metric]!;
   }
 
-  /**
-   * Counts an attempt, whatever comes of it.
-   * @returns the limits that refuse it for what was there before, as bits of scope 0
-   */
+  /** Counts an attempt. @returns the limits that refuse it because of earlier counts, as bits of scope 0 */
   attempt(time: WindowTime): number {
     const { slab } = this.kind;
     this.#wake(time);
@@ -138,7 +129,6 @@ export class WindowRecord {
     return why;
   }
 
-  /** Notes which of its limits have refused, for whoever asks why. */
   refuse(bits: number, time: WindowTime): void {
     this.kind.slab.u16[(this.#at << 1) + refusedHalf] = bits;
     this.kind.slab.i32[this.#at + refusedAtWord] = time.second;
@@ -152,7 +142,7 @@ export class WindowRecord {
     if (this.inFlight > 0) this.inFlight--;
   }
 
-  /** Changes the tokens that a second, or ten minutes, hold by so many; the window must have been advanced to them. */
+  /** Changes the tokens of a second or of ten minutes, to which the window must have been advanced. */
   addTokens(second: number, by: number): void {
     this.kind.minuteTokens?.add(this.kind.slab, this.#at, second, by);
   }
@@ -165,26 +155,26 @@ export class WindowRecord {
     this.kind.dayRequests?.add(this.kind.slab, this.#at, tenMinutes, by);
   }
 
-  /** An attempt of the last minute, `ageMs` ago, for the log alone; none in it may be younger. */
+  /** Adds an attempt to the log only; it must not be older than those in it. */
   logAttempt(ageMs: number, time: WindowTime): void {
     if (ageMs < minuteMs) this.kind.log.add(this.kind.slab, this.#at, (time.ms - ageMs) | 0);
   }
 
-  /** Moves all windows to the time. Running it twice changes nothing more. */
+  /** Moves all windows to the time. Idempotent. */
   advance(time: WindowTime): void {
     this.advanceTokens(time);
     this.kind.log.expire(this.kind.slab, this.#at, time.ms);
   }
 
-  /** The same for all but the requests of a minute. */
+  /** The same, except for the requests of a minute. */
   advanceTokens(time: WindowTime): void {
     this.#wake(time);
     this.kind.minuteTokens?.advance(this.kind.slab, this.#at, time.second);
   }
 
   /**
-   * Milliseconds until the window of a metric holds no more than `target` without further traffic. For the requests of a
-   * minute `target` is the limit less one or the use less one: which are the same, as the log holds no more than the limit.
+   * Milliseconds until the window of a metric holds at most `target` without traffic. For the requests of a minute `target` is the
+   * limit less one or the use less one, which amount to the same.
    */
   waitFor(metric: number, target: number, time: WindowTime): number {
     if (metric === requestsPerMinute) {
@@ -194,20 +184,20 @@ export class WindowRecord {
     return this.kind.ring(metric)?.waitFor(this.kind.slab, this.#at, target, time.now) ?? 0;
   }
 
-  /** Milliseconds until what remains of the window first grows without further traffic; 0 when the window is empty. */
+  /** Milliseconds until the rest of the window grows without traffic; 0 when it is empty. */
   resetIn(metric: number, time: WindowTime): number {
     const used = this.used(metric);
     return used === 0 ? 0 : this.waitFor(metric, Math.min(used, this.limit(metric)) - 1, time);
   }
 
-  /** Nothing is counted, in flight or below: it is as good as a new one. */
+  /** Nothing is counted or in flight, and no record has this one as parent. */
   get isEmpty(): boolean {
     const nothingCounted =
       this.requestsLastMinute + this.requestsToday + this.tokensLastMinute + this.tokensToday === 0;
     return nothingCounted && this.inFlight === 0 && this.children === 0;
   }
 
-  /** Forgets all windows, but not who is in flight. */
+  /** Empties all windows. Requests in flight stay. */
   clear({ second, tenMinutes }: WindowTime): void {
     const { log, minuteTokens, dayRequests, dayTokens } = this.kind;
     log.clear(this.kind.slab, this.#at);
@@ -218,9 +208,8 @@ export class WindowRecord {
   }
 
   /**
-   * Takes the limits of another kind. Windows and requests in flight stay; of the log the newest entries, as many as the
-   * new limit, and more are never needed. When a limit rises, attempts beyond the old one are not known any more and do not
-   * count (contract F.1). A bucket too small for its count stops at its largest value, which is no less than the limit.
+   * Takes the limits of another kind. Windows and requests in flight stay; the log keeps as many entries as the new limit. When a
+   * limit rises, attempts beyond the old one are unknown and do not count (contract F.1).
    */
   become(kind: Kind, time: WindowTime): void {
     this.advance(time);
@@ -240,27 +229,26 @@ export class WindowRecord {
     slab.give(from, old.units);
   }
 
-  /** Gives its memory back. */
   free(): void {
     this.kind.slab.give(this.#at, this.kind.units);
     this.#at = nowhere;
   }
 
-  /** Milliseconds since the newest attempt in the log, and the gaps before it, oldest first. */
+  /** Milliseconds since the newest attempt, and the gaps before it, oldest first. */
   attempts(time: WindowTime): { readonly count: number; readonly ageMs: number; readonly gaps: Uint16Array } {
     const { log } = this.kind;
     const ageMs = (time.ms - log.newest(this.kind.slab, this.#at)) >>> 0;
     return { count: this.requestsLastMinute, ageMs, gaps: log.gaps(this.kind.slab, this.#at) };
   }
 
-  /** Puts such attempts back into an empty log. */
+  /** Restores such attempts into an empty log. */
   loadAttempts(ageMs: number, gaps: Uint16Array, time: WindowTime): void {
     if (ageMs >= minuteMs) return;
     this.kind.log.load(this.kind.slab, this.#at, (time.ms - ageMs) | 0, gaps);
     this.kind.log.expire(this.kind.slab, this.#at, time.ms);
   }
 
-  /** The buckets of a metric that are not empty, newest first, by how many ticks ago they were. */
+  /** Visits the non-empty buckets, newest first, with their age in ticks. */
   forEachBucket(metric: number, visit: (ago: number, amount: number) => void): void {
     this.kind.ring(metric)?.forEach(this.kind.slab, this.#at, visit);
   }
@@ -269,7 +257,7 @@ export class WindowRecord {
     return this.kind.ring(metric)?.sum(this.kind.slab, this.#at) ?? 0;
   }
 
-  /** The day's windows, once in ten minutes for a record in use. */
+  /** Advances the day's windows, once in ten minutes. */
   #wake({ tenMinutes }: WindowTime): void {
     const i32 = this.kind.slab.i32;
     const before = i32[this.#at + wokenWord]!;
@@ -277,7 +265,7 @@ export class WindowRecord {
     i32[this.#at + wokenWord] = tenMinutes;
     this.kind.dayRequests?.advance(this.kind.slab, this.#at, tenMinutes);
     this.kind.dayTokens?.advance(this.kind.slab, this.#at, tenMinutes);
-    // The log's times are modulo 2^32 ms: what has rested for a day is emptied while its age is still certain.
+    // The log's times are modulo 2^32 ms, so it is emptied while its age is still certain.
     if (tenMinutes - before >= longestRest) this.kind.log.clear(this.kind.slab, this.#at);
   }
 }

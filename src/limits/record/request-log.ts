@@ -1,37 +1,34 @@
 import { minuteMs } from '../../clock.ts';
 import { type Slab, unitWords } from './slab.ts';
 
-/** The log's own words in a record, from where its head is. Halves are u16 elements. */
+/** Places from the log's head on. Halves are u16 elements. */
 const nextHalf = 0;
 const countHalf = 1;
 const newestWord = 1;
 const spanHalf = 4;
 
-/** Int32 words before the entries that a log needs; the upper half of the last one is free. */
+/** Int32 words of the head; the upper half of the last one is free. */
 export const logHeadWords = 3;
 
 /**
- * The exact log of the attempts of the last minute: the gap of each to the one before it, in u16 milliseconds, in a ring
- * of as many entries as the limit. Refused attempts count too, so "as many attempts in the window as the limit" is the
- * same as "the limit-th newest is younger than a minute", and older ones need not be known (contract F.1). An attempt at
- * e counts at t while t - e < 60,000. `ms` is the time modulo 2^32.
- *
- * This says where such a log lies in a record, whose address is given with each call.
+ * The exact log of the last minute: gaps between attempts in u16 milliseconds, in a ring of as many entries as the limit. Refused
+ * attempts count, so older ones cannot change a decision (contract F.1). An attempt at e counts at t while t - e < 60,000.
+ * `ms` is the time modulo 2^32. The instance describes the layout; each call gets the address.
  */
 export class RequestLog {
   readonly capacity: number;
-  /** Of the slab, from the address to the end of the log. */
+  /** From the address to the end of the log. */
   readonly units: number;
-  /** In Int32 words, and in u16 elements. */
+  /** `#head` in Int32 words, `#entries` in u16 elements. */
   readonly #head: number;
   readonly #entries: number;
 
-  /** One that is all there is at its address. */
+  /** A log at the beginning of its own memory. */
   static alone(capacity: number): RequestLog {
     return new RequestLog(0, logHeadWords, capacity);
   }
 
-  /** Both in Int32 words from the address. */
+  /** Both places in Int32 words from the address. */
   constructor(head: number, entries: number, capacity: number) {
     this.#head = head;
     this.#entries = entries * 2;
@@ -39,17 +36,17 @@ export class RequestLog {
     this.units = Math.ceil((entries + capacity / 2) / unitWords);
   }
 
-  /** Attempts in the log; of the last minute once it has been expired. */
+  /** Attempts of the last minute, once the log has been expired. */
   count({ u16 }: Slab, address: number): number {
     return u16[((address + this.#head) << 1) + countHalf]!;
   }
 
-  /** The time of the newest attempt, modulo 2^32. */
+  /** Modulo 2^32. */
   newest({ i32 }: Slab, address: number): number {
     return i32[address + this.#head + newestWord]!;
   }
 
-  /** Forgets what has left the window and returns how many attempts are in it. */
+  /** Removes expired attempts. @returns how many remain */
   expire({ i32, u16 }: Slab, address: number, ms: number): number {
     const half = (address + this.#head) << 1;
     let count = u16[half + countHalf]!;
@@ -65,7 +62,7 @@ export class RequestLog {
     const entries = (address << 1) + this.#entries;
     let second = u16[half + nextHalf]! - count + 1;
     if (second < 0) second += this.capacity;
-    // Ends at the newest entry at the latest: it alone is younger than a minute.
+    // Stops at the newest entry, which is younger than a minute.
     while (sinceNewest + span >= minuteMs) {
       span -= u16[entries + second]!;
       count--;
@@ -76,10 +73,7 @@ export class RequestLog {
     return count;
   }
 
-  /**
-   * Forgets what has left the window and records an attempt; a full log forgets its oldest entry for it.
-   * @returns how many attempts were in the window before
-   */
+  /** Removes expired attempts and records a new one; a full log drops its oldest. @returns how many there were before */
   add(slab: Slab, address: number, ms: number): number {
     const before = this.expire(slab, address, ms);
     const { i32, u16 } = slab;
@@ -105,7 +99,7 @@ export class RequestLog {
     return before;
   }
 
-  /** Milliseconds until the oldest attempt leaves the window; 0 when there is none. */
+  /** Milliseconds until the oldest attempt expires; 0 for an empty log. */
   oldestLeavesIn({ i32, u16 }: Slab, address: number, ms: number): number {
     const half = (address + this.#head) << 1;
     if (u16[half + countHalf] === 0) return 0;
@@ -119,7 +113,7 @@ export class RequestLog {
     u16[half + spanHalf] = 0;
   }
 
-  /** The gaps between the attempts in the log, oldest first: one fewer than attempts. */
+  /** Gaps between the attempts, oldest first: one fewer than attempts. */
   gaps({ u16 }: Slab, address: number): Uint16Array {
     const half = (address + this.#head) << 1;
     const gaps = new Uint16Array(Math.max(0, u16[half + countHalf]! - 1));
@@ -131,7 +125,7 @@ export class RequestLog {
     return gaps;
   }
 
-  /** Fills an empty log with attempts: the newest at `newest`, those before it by their gaps, as many as there is room for. */
+  /** Fills an empty log from the newest attempt and the gaps before it; drops the oldest if there is no room. */
   load(slab: Slab, address: number, newest: number, gaps: Uint16Array): void {
     const kept = gaps.subarray(Math.max(0, gaps.length - this.capacity + 1));
     let ms = newest;

@@ -1,29 +1,25 @@
 import type { Slab } from './slab.ts';
 
-/** A ring's own words in a record, from where its head is; the first two are the sum, a double. */
+/** Words from the ring's head on; the first two are the sum, a double. */
 const runningWord = 2;
 const tickWord = 3;
 const oldestWord = 4;
 
-/** Int32 words of a head. Even, as a double begins it. */
+/** Int32 words of a head; even, because it begins with a double. */
 export const ringHeadWords = 6;
 
 /**
- * A window of buckets, one for each tick of a second or of ten minutes: the running one, and the `length` ones before it,
- * one more than the window is long. What counts can so only be more than the true minute or day (limits on tokens and on
- * requests of a day, contract F.1). The running bucket is counted in the head beside the sum, and laid into its cell when it
- * is over: at 100,000 keys every other line of memory is a miss of 0.1 to 0.2 µs. A tick before which nothing lies in the
- * cells is kept too, so that a walk takes a step or two and not its length.
- *
- * This says where such a ring lies in a record, whose address is given with each call.
+ * A window of buckets of one tick each: the running one and `length` before it, one more than the window, so that it never counts less
+ * than the true minute or day (contract F.1). The running bucket is in the head beside the sum, because another line of memory is a
+ * cache miss of 0.1 to 0.2 µs with 100,000 keys; so is the oldest used tick, which shortens walks.
+ * The instance describes the layout; each call gets the address.
  */
 export class Ring {
   readonly length: number;
-  /** Milliseconds of a tick. */
   readonly tickMs: number;
-  /** A bucket stops counting here; see `mostPossible`. */
+  /** Largest value of a bucket; see `mostPossible`. */
   readonly most: number;
-  /** In Int32 words from the record's address; the cells in their own elements. */
+  /** In Int32 words from the address; `#cells` in elements of their own. */
   readonly #head: number;
   readonly #cells: number;
   readonly #narrow: boolean;
@@ -41,7 +37,7 @@ export class Ring {
     return f64[(address + this.#head) >> 1]!;
   }
 
-  /** An empty ring at this tick; its memory is zero or of a ring that was here before. */
+  /** Makes an empty ring at this tick. */
   clear(slab: Slab, address: number, tick: number): void {
     const head = address + this.#head;
     const at = this.#cellsAt(address);
@@ -52,7 +48,7 @@ export class Ring {
     slab.i32[head + oldestWord] = tick;
   }
 
-  /** Moves on to `tick` and empties what has left the window; never back. */
+  /** Moves to `tick` and empties expired buckets; never back. */
   advance(slab: Slab, address: number, tick: number): void {
     const { i32, f64 } = slab;
     const head = address + this.#head;
@@ -76,10 +72,7 @@ export class Ring {
     f64[head >> 1] = sum - left;
   }
 
-  /**
-   * Changes what a tick holds by `by`, which may be negative. A tick that has left the ring is let be. A bucket stays
-   * between 0 and what it can hold, and the sum moves by what the bucket did.
-   */
+  /** Changes a tick's amount by `by`, within the bucket's bounds. Expired ticks are ignored. */
   add(slab: Slab, address: number, tick: number, by: number): void {
     const { i32, f64 } = slab;
     const head = address + this.#head;
@@ -97,7 +90,7 @@ export class Ring {
     f64[head >> 1] = sum + holds - held;
   }
 
-  /** Milliseconds from `now` until the sum is no more than `target` without further traffic; 0 when it is already. */
+  /** Milliseconds from `now` until the sum is at most `target` without traffic. */
   waitFor(slab: Slab, address: number, target: number, now: number): number {
     let left = this.sum(slab, address);
     if (left <= target) return 0;
@@ -116,7 +109,7 @@ export class Ring {
     return (tick + this.length + 1) * this.tickMs - now;
   }
 
-  /** The buckets that are not empty, newest first, by how many ticks ago they were. */
+  /** Visits the non-empty buckets, newest first, with their age in ticks. */
   forEach(slab: Slab, address: number, visit: (ago: number, amount: number) => void): void {
     const { i32 } = slab;
     const head = address + this.#head;
@@ -132,7 +125,7 @@ export class Ring {
     }
   }
 
-  /** Empties the cells of ticks `from` to `to` and returns what they held. */
+  /** Empties the cells of ticks `from` to `to`. @returns what they held */
   #empty(slab: Slab, address: number, from: number, to: number): number {
     const cells = this.#buffer(slab);
     const at = this.#cellsAt(address);

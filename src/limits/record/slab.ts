@@ -1,16 +1,13 @@
-/** Runs begin and end at 16 bytes: 64 would be kinder to the cache and costs 6 % more memory per Free key. */
+/** Records begin and end at 16 bytes; 64 would suit the cache better but take 6 % more memory per Free key. */
 export const unitWords = 4;
-/** What the slab grows by: 4 MiB. Pages that no record has touched are not resident. */
+/** 4 MiB. Untouched pages are not resident. */
 const stepBytes = 2 ** 22;
-/** Where an index of two bytes is still an int32: four million active Free keys. */
+/** Keeps byte indexes of two-byte elements within int32: four million active Free keys. */
 const mostBytes = 2 ** 32;
-/** No record begins at 0: nothing that was forgotten to be set is one. */
+/** Address 0 is reserved for freed records. */
 const firstWord = unitWords;
 
-/**
- * Memory for records: one run of words, of which an address is an index. It is a SharedArrayBuffer, the one kind of
- * memory that grows where it is: nothing is copied, and a view from before the growth still shows what it did.
- */
+/** Memory for records, addressed by word. Only a SharedArrayBuffer grows in place, and older views of it stay valid. */
 export class Slab {
   i32!: Int32Array;
   u16!: Uint16Array;
@@ -18,7 +15,7 @@ export class Slab {
   readonly #memory: SharedArrayBuffer;
   readonly #stepBytes: number;
   #next = firstWord;
-  /** Runs that have been given back, by their length. */
+  /** Returned runs by length. */
   readonly #free = new Map<number, number[]>();
 
   constructor(limits: { readonly mostBytes: number; readonly stepBytes: number } = { mostBytes, stepBytes }) {
@@ -27,12 +24,11 @@ export class Slab {
     this.#look();
   }
 
-  /** Bytes that records have ever taken. */
   get bytes(): number {
     return this.#next * Int32Array.BYTES_PER_ELEMENT;
   }
 
-  /** The address of a run, with whatever lay there before. @throws RangeError when all of the memory is taken */
+  /** The address of a run with arbitrary contents. @throws RangeError when the memory is full */
   take(units: number): number {
     const words = units * unitWords;
     const reused = this.#free.get(units)?.pop();
@@ -58,7 +54,7 @@ export class Slab {
     this.#look();
   }
 
-  /** Views of a fixed length: those that follow a buffer's length cost more with every access. */
+  /** Fixed-length views, because views that follow the buffer's length are slower. */
   #look(): void {
     const { byteLength } = this.#memory;
     this.i32 = new Int32Array(this.#memory, 0, byteLength / Int32Array.BYTES_PER_ELEMENT);

@@ -1,39 +1,35 @@
-/** The numbers that one record enforces. `null`: no such limit at this scope. */
+/** The limits of one record; null for none. */
 export interface WindowLimits {
-  /** Requests started per minute; also the capacity of the exact log. */
+  /** Requests per minute; also the capacity of the exact log. */
   readonly rpm: number;
-  /** Requests started per day. */
   readonly rpd: number | null;
-  /** Tokens per minute and per day. */
   readonly tpm: number | null;
   readonly tpd: number | null;
-  /** Requests in flight. */
   readonly concurrent: number | null;
 }
 
-/** The limits of one tier: those of the key, of the project where the family has one, of the organization. */
+/** The limits of one tier by scope, from the innermost. */
 export type FamilyLimits = readonly WindowLimits[];
 
 /**
- * The largest limits that the layout holds, each with the word that bounds it. The tiers file is checked against them.
- * A bucket stops counting at its own largest value, which must stay above the limit by as much as open reservations can
- * take back, or a flood of refused attempts would leave the window open (contract F.2).
+ * The largest limits that fit the layout. A bucket stops counting at its largest value, which must exceed the limit by as much as
+ * open reservations can take back; otherwise a flood of refused attempts would open the window (contract F.2).
  */
 export const mostPossible = {
-  /** Head and count of the log are 16-bit words. */
+  /** Head and count of the log are 16-bit. */
   rpm: 60_000,
-  /** Buckets stop at 2^23; 145 of them fit the 32-bit sum. */
+  /** Buckets stop at 2^23; 145 of them fit a 32-bit sum. */
   rpd: 8_000_000,
-  /** Eleven minutes of it fit a 31-bit bucket of the day window. */
+  /** Eleven minutes of it fit a 31-bit bucket of the day. */
   tpm: 190_000_000,
-  /** Exact in a double, with room. */
+  /** Exact in a double. */
   tpd: 1_000_000_000_000_000,
   concurrent: 65_535,
 } as const satisfies Record<keyof WindowLimits, number>;
 
 const names = ['rpm', 'rpd', 'tpm', 'tpd', 'concurrent'] as const;
 
-/** @throws RangeError for a limit that is not a whole number from 1 to what the layout holds */
+/** @throws RangeError for a limit that does not fit the layout */
 export const checkLimits = (limits: WindowLimits): void => {
   for (const name of names) {
     const limit = limits[name];

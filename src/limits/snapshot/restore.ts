@@ -8,21 +8,18 @@ import { limitSubject, type WindowStore } from '../window/window-store.ts';
 import { type ChunkFault, ChunkReader } from './snapshot-form.ts';
 
 export interface Restored {
-  /** Records read, counting one that several chunks hold as often as they do. */
+  /** A record in several chunks counts several times. */
   readonly records: number;
-  /** What was not taken, by place: of a buffer everything from a fault on. */
+  /** Faults by place; the rest of a buffer after a fault is not read. */
   readonly refused: readonly { readonly buffer: number; readonly offset: number; readonly reason: ChunkFault }[];
-  /** Whether the minute windows begin half used, because something was refused or there was no chunk at all. */
+  /** The minute windows begin half used, because something was refused or there was no chunk. */
   readonly halfFull: boolean;
 }
 
 /**
- * Puts windows back as they were, before the first request: buffers of chunks from the oldest to the newest, cut anywhere
- * between chunks. The time between snapshot and restart is taken from the wall clock, as none when that has gone back.
- * A bucket comes to lie in the present clock's bucket of its latest moment, so it counts at least as long as it would have.
- *
- * Without a sound snapshot the windows start half full (`startHalfFull`). A deployment that has never run calls
- * neither.
+ * Restores windows before the first request, from buffers of whole chunks, oldest first. The time since the snapshot is taken from the
+ * wall clock, and none when that has gone back. Buckets count at least as long as they would have. Without sound chunks the windows
+ * start half full (`startHalfFull`).
  */
 export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallMs: Millis, nowMs: Millis): Restored => {
   store.time.set(nowMs);
@@ -50,13 +47,13 @@ export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallM
   return { records, refused, halfFull };
 };
 
-/** Keys by their numbers in the run whose chunks are being read. */
+/** Keys by their numbers in the run whose chunks are read. */
 interface Named {
   run: number;
   readonly keys: Map<number, WindowRecord>;
 }
 
-/** @returns the records that were read, or what is wrong */
+/** @returns the number of records, or the fault */
 const readChunk = (store: WindowStore, chunk: ChunkReader, wallMs: Millis, named: Named): number | ChunkFault => {
   const { time } = store;
   const elapsed = Math.max(0, Math.ceil(wallMs - chunk.wallMs));
@@ -85,7 +82,7 @@ const readChunk = (store: WindowStore, chunk: ChunkReader, wallMs: Millis, named
   }
 };
 
-/** The record that is read next, made with those it belongs to; null when its fields make no sense. */
+/** The next record, made with its outer ones; null for invalid fields. */
 const readIdentity = (store: WindowStore, chunk: ChunkReader, named: Named): WindowRecord | null => {
   const scope = chunk.u8();
   const number = chunk.i32();
@@ -97,10 +94,7 @@ const readIdentity = (store: WindowStore, chunk: ChunkReader, named: Named): Win
   return key;
 };
 
-/**
- * Counts attempts again. Of a key that no record has named yet the record comes later in the same chunk or the same saving,
- * and has them in it.
- */
+/** Counts attempts again. A key without a record yet has one later, in this chunk or the same save, which includes them. */
 const readJournal = ({ time }: WindowStore, chunk: ChunkReader, elapsed: Millis, named: Named): void => {
   const ms = chunk.i32();
   for (let left = chunk.u32(); left > 0; left--) {
@@ -131,7 +125,7 @@ const readBuckets = (
   for (let left = chunk.u8(); left > 0; left--) {
     const ago = chunk.u8();
     const amount = chunk.u32();
-    // Milliseconds since the last moment of the bucket; of the running one that was the snapshot itself.
+    // Milliseconds since the bucket's last moment; the running one ended with the snapshot.
     const age = elapsed + (ago === 0 ? 0 : into + (ago - 1) * tickMs);
     add(Math.floor((now - age) / tickMs), amount);
   }

@@ -8,36 +8,35 @@ import { type Restored, restore } from './restore.ts';
 import { opening, snapshot } from './snapshot.ts';
 
 export interface SnapshotFilesOptions {
-  /** Folder of the files; made when it is not there. */
+  /** Created if missing. */
   readonly dir: string;
-  /** What the files are called by: one family's windows. */
+  /** Prefix of the names of the files. */
   readonly family: string;
   readonly store: WindowStore;
   readonly clock: Clock;
-  /** Whether nothing can have been counted before: then no files are no loss. */
+  /** Nothing can have been counted before, so missing files are no loss. */
   readonly fresh: boolean;
-  /** A new file begins when the present one is longer; default 8 MiB, and twice what a whole snapshot takes. */
+  /** Length after which a new file begins: default 8 MiB, and twice a complete snapshot. */
   readonly longestBytes?: number;
 }
 
 const longest = 8 * 1024 * 1024;
-/** Records that go into a new file at each saving, beside those that have changed: some 10 ms of work. */
+/** Records copied into a new file at each save, which takes some 10 ms. */
 const copiedAtOnce = 10_000;
 
 /**
- * Keeps the windows of a family in files. A file is chunks of attempts and changed records,
- * one after the other. When it has become long another one begins, into which all records go little by little, and when they are
- * there the older files go: so at any moment what is there, read in the order of the numbers, is everything.
+ * Keeps a family's windows in files of chunks. When a file is long a new one begins, all records are copied into it in small steps,
+ * and then the older files are removed; so the files, read in order, are always complete.
  */
 export class SnapshotFiles {
   readonly #options: SnapshotFilesOptions;
   #number: number;
   #file: FileHandle | null = null;
   #older: string[];
-  /** The records that have yet to be copied into the present file; null when all are there. */
+  /** Records still to be copied into the present file; null when it is complete. */
   #uncopied: Iterator<WindowRecord> | null;
   #bytes = 0;
-  /** Length of the present file when it had everything. */
+  /** Length of the present file when it became complete. */
   #whole = 0;
 
   private constructor(options: SnapshotFilesOptions, older: string[], number: number) {
@@ -47,7 +46,7 @@ export class SnapshotFiles {
     this.#uncopied = options.store.all();
   }
 
-  /** Puts back what files say, and leaves them as they are; null where there are none. */
+  /** Restores from the files without changing them; null where there are none. */
   static async look(options: Omit<SnapshotFilesOptions, 'fresh'>): Promise<Restored | null> {
     const numbers = await numbersOf(options);
     if (numbers.length === 0) return null;
@@ -55,7 +54,7 @@ export class SnapshotFiles {
     return restore(options.store, buffers, options.clock.wall(), options.clock.monotonic());
   }
 
-  /** Puts back what the files of the last run say; null where there were none and none was missing. */
+  /** Restores from the files of the last run; `restored` is null where there were none and none was missing. */
   static async open(options: SnapshotFilesOptions): Promise<{ files: SnapshotFiles; restored: Restored | null }> {
     const { dir, store, clock, fresh } = options;
     await mkdir(dir, { recursive: true });
@@ -69,10 +68,7 @@ export class SnapshotFiles {
     return { files, restored: { records: 0, refused: [], halfFull: true } };
   }
 
-  /**
-   * Writes what has changed since the last time, and has it reach the disk. What comes meanwhile is written next time.
-   * @throws the error of the file system; a later call begins a new file, with everything in it
-   */
+  /** Writes all changes and syncs them to disk. @throws file system errors; the next call then begins a new, complete file */
   async save(): Promise<void> {
     const { store, clock } = this.#options;
     try {
@@ -91,7 +87,7 @@ export class SnapshotFiles {
       }
       if (this.#uncopied === null) await this.#finish();
     } catch (error) {
-      // It may end in the middle of a chunk, and what has been taken for it is nowhere.
+      // The file may end within a chunk, and the changes of that chunk are lost.
       await this.#next();
       throw error;
     }
@@ -103,7 +99,7 @@ export class SnapshotFiles {
     this.#file = null;
   }
 
-  /** Has some more of the records on the next chunks, for a new file that is to need no older one. */
+  /** Marks the next records for copying into the new file. */
   #copySome(): void {
     for (let left = copiedAtOnce; left > 0 && this.#uncopied !== null; left--) {
       const { value: record, done } = this.#uncopied.next();
@@ -125,7 +121,7 @@ export class SnapshotFiles {
     this.#bytes += chunk.length;
   }
 
-  /** Everything is in the present file. */
+  /** Runs when the present file is complete. */
   async #finish(): Promise<void> {
     for (const file of this.#older) await rm(file, { force: true });
     if (this.#whole === 0) this.#whole = this.#bytes;
@@ -133,7 +129,6 @@ export class SnapshotFiles {
     if (this.#bytes > Math.max(this.#options.longestBytes ?? longest, 2 * this.#whole)) await this.#next();
   }
 
-  /** Begins the next file. */
   async #next(): Promise<void> {
     const file = this.#file;
     this.#file = null;
@@ -146,7 +141,6 @@ export class SnapshotFiles {
   }
 }
 
-/** The numbers of a family's files, in their order. */
 const numbersOf = async ({ dir, family }: Pick<SnapshotFilesOptions, 'dir' | 'family'>): Promise<number[]> =>
   (await readdir(dir))
     .map((name) => new RegExp(`^${family}-(\\d+)\\.windows$`).exec(name))

@@ -1,9 +1,8 @@
 import { crc32 } from 'node:zlib';
 
 /**
- * A chunk of a snapshot, little-endian. Chunks follow each other in a file without anything between them. What it holds is
- * read in its order: attempts are added to the records that are there, and a record replaces what was said of it before. The
- * number of a record means something within its run alone, from the record on.
+ * A chunk of a snapshot, little-endian; a file is a sequence of chunks. Attempts are added to existing records, and a record replaces
+ * an earlier one. Record numbers are valid within a run, from the record on.
  *
  * ```
  * "WEIRWIN\0" | u16 version | u32 length of the chunk | f64 wall ms | u32 records | name | u32 run
@@ -19,7 +18,6 @@ const version = 2;
 const lengthAt = magic.length + 2;
 const headBytes = lengthAt + 4 + 8 + 4;
 
-/** Writes one chunk. */
 export class ChunkWriter {
   #buffer = Buffer.allocUnsafe(65_536);
   #at = headBytes;
@@ -36,7 +34,6 @@ export class ChunkWriter {
     return this.#records;
   }
 
-  /** Counts a record; its fields follow. */
   begin(): void {
     this.#records++;
   }
@@ -61,14 +58,14 @@ export class ChunkWriter {
     this.#at = this.#buffer.writeInt32LE(value, this.#at);
   }
 
-  /** In one move: both sides are little-endian, as every machine that Node runs Weir on is. */
+  /** Copied as it is, because all supported machines are little-endian. */
   array({ buffer, byteOffset, byteLength }: Uint16Array | Int32Array): void {
     this.#room(byteLength);
     this.#buffer.set(new Uint8Array(buffer, byteOffset, byteLength), this.#at);
     this.#at += byteLength;
   }
 
-  /** Leaves a byte for a count that is known only later: `fill` it. */
+  /** Reserves a byte for a count; see `fill`. */
   reserve(): number {
     this.u8(0);
     return this.#at - 1;
@@ -103,16 +100,14 @@ export class ChunkWriter {
   }
 }
 
-/** Why bytes are not taken for a snapshot of this family. */
 export type ChunkFault = 'truncated' | 'not_a_snapshot' | 'other_version' | 'checksum' | 'other_family' | 'malformed';
 
-/** Reads one chunk; the fields come in the order in which they were written. */
+/** Reads one chunk in the order of the fields. */
 export class ChunkReader {
   readonly #buffer: Buffer;
   #at = headBytes;
   readonly wallMs: number;
   readonly records: number;
-  /** Bytes of the chunk. */
   readonly length: number;
 
   private constructor(buffer: Buffer) {
@@ -122,7 +117,7 @@ export class ChunkReader {
     this.records = buffer.readUInt32LE(lengthAt + 12);
   }
 
-  /** The chunk that begins at `from`, its checksum checked; or what is wrong with it. */
+  /** The verified chunk at `from`, or its fault. */
   static at(bytes: Uint8Array, from: number, name: string): ChunkReader | ChunkFault {
     const rest = Buffer.from(bytes.buffer, bytes.byteOffset + from, bytes.byteLength - from);
     if (!rest.subarray(0, magic.length).equals(magic.subarray(0, rest.length))) return 'not_a_snapshot';
@@ -158,7 +153,7 @@ export class ChunkReader {
     return this.#buffer.toString('utf8', from, from + length);
   }
 
-  /** @throws RangeError past the end, which a sound checksum excludes */
+  /** @throws RangeError beyond the end */
   #step(bytes: number): number {
     const at = this.#at;
     if (at + bytes > this.length - 4) throw new RangeError('A snapshot ends in the middle of a record.');

@@ -7,15 +7,12 @@ import type { WindowStore } from '../window/window-store.ts';
 import { ChunkWriter } from './snapshot-form.ts';
 
 /**
- * The attempts since the last snapshot and, up to `most` of them, the records that have changed otherwise, as one chunk;
- * null when there is nothing. Call it until it gives null, with a turn of the loop between: a record takes one to three
- * microseconds. Requests in flight are left out, since they do not outlive the process.
- *
- * @param wallMs the wall clock, which alone means something after a restart
+ * The attempts since the last snapshot and up to `most` changed records, as one chunk; null when there is nothing. Call it until it
+ * returns null, with a turn of the loop between: a record takes one to three microseconds. Requests in flight are left out.
  */
 export const snapshot = (store: WindowStore, wallMs: Millis, nowMs: Millis, most = 500): Uint8Array | null => {
   const attempts = store.journal.length;
-  // A record holds the attempts up to now, so they must be told before it, and never after it.
+  // Before the records, which include these attempts.
   const writer = begin(store, wallMs, nowMs);
   for (const record of store.unsaved) {
     if (writer.records === most) break;
@@ -35,7 +32,7 @@ const begin = (store: WindowStore, wallMs: Millis, nowMs: Millis): ChunkWriter =
   writer.u32(time.now % secondMs);
   writer.u32(time.now % tenMinutesMs);
   writer.i32(time.ms);
-  // Times in the journal are modulo 2^32 ms; what has waited for a day is not told by it.
+  // Times in the journal are modulo 2^32 ms, so after a day whole records replace it.
   if (journal.overflowed || time.now - store.savedAt >= dayMs) {
     for (const record of store.all()) store.changed(record);
     journal.clear();
@@ -47,7 +44,7 @@ const begin = (store: WindowStore, wallMs: Millis, nowMs: Millis): ChunkWriter =
   return writer;
 };
 
-/** A chunk without records, for the beginning of a file: it says that there is a snapshot, if only of nothing. */
+/** A chunk without records, for the beginning of a file. */
 export const opening = (store: WindowStore, wallMs: Millis, nowMs: Millis): Uint8Array =>
   begin(store, wallMs, nowMs).finish();
 

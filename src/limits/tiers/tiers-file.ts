@@ -3,10 +3,10 @@ import { plans } from '../../domain/organization/billing.ts';
 import { limitsFor, type TierTable } from '../../domain/organization/tiers.ts';
 import { mostPossible } from '../record/window-limits.ts';
 
-/** What the organization's limits are of the key's: the law's own multiplier. */
+/** The organization's multiple of the key's limits. */
 const widest = limitsFor(0, 'organization').rpm / limitsFor(0, 'key').rpm;
 
-/** Per-key numbers must be even, or the project's one and a half times would be a fraction. */
+/** Even, because a project has one and a half times as much. */
 const perKey = (most: number) =>
   z
     .int({ error: 'must be a whole number' })
@@ -42,10 +42,7 @@ interface Fault {
   readonly message: string;
 }
 
-/**
- * The table that the text of a tiers file declares: `{"tiers": [ six rows as in src/domain/organization/tiers.ts ]}`.
- * @throws Error whose message names every fault with its path, on a line each
- */
+/** Parses `{"tiers": [six rows]}`. @throws Error with every fault and its path, on a line each */
 export const parseTiers = (text: string): TierTable => {
   let raw: unknown;
   try {
@@ -62,7 +59,7 @@ export const parseTiers = (text: string): TierTable => {
   );
 };
 
-/** What no schema of one row can see; it reads the raw input, so that it reports even where the schema refuses. */
+/** Faults between rows. Reads the raw input, so that it reports them even where the schema refuses. */
 const crossFaults = (raw: unknown): Fault[] => {
   const rows = field(raw, 'tiers');
   if (!Array.isArray(rows)) return [];

@@ -2,26 +2,25 @@ import { readFile } from 'node:fs/promises';
 import { type TierTable, tiers } from '../../domain/organization/tiers.ts';
 import { parseTiers } from './tiers-file.ts';
 
-/** The table of tiers that holds at present. */
 export interface TiersInForce {
   readonly table: TierTable;
 }
 
-/** What a tiers file, read again, has come to: another table, or why the one in force stays. */
+/** Another table, or why the present one stays. */
 export type TiersReload = { readonly table: TierTable } | { readonly fault: string };
 
 export interface TiersFileOptions {
-  /** Absent: the built-in table, for good. */
+  /** Default: the built-in table. */
   readonly file: string | undefined;
-  /** Puts another table into force. What it throws is a fault of the file, too. */
+  /** Applies another table. Its errors are faults of the file, too. */
   readonly apply: (table: TierTable) => void;
-  /** Told of each new content of the file, once; of one that cannot be used when two looks in a row have found it. */
+  /** Called once for each new content; for a fault only when two reads in a row have found it. */
   readonly reloaded: (outcome: TiersReload) => void;
-  /** How often the file is read. Its content decides, not its times: it may be a link that is turned to another file. */
+  /** Pause between reads. Only the content counts, because a link may change its target. */
   readonly everyMs?: number;
 }
 
-/** A tiers file that cannot be used; the message names every fault on a line of its own. */
+/** The message has every fault on its own line. */
 export class UnusableTiers extends Error {
   override readonly name = 'UnusableTiers';
 }
@@ -41,7 +40,7 @@ const tableOf = (text: string): TierTable => {
   }
 };
 
-/** The content of a tiers file and the table that it declares; the built-in table where there is none. @throws UnusableTiers */
+/** The content of a tiers file and its table; the built-in table without a file. @throws UnusableTiers */
 export const readTiers = async (file: string | undefined): Promise<FirstTiers> => {
   if (file === undefined) return { text: '', table: tiers };
   const text = await textOf(file);
@@ -54,10 +53,9 @@ interface FirstTiers {
 }
 
 /**
- * Follows a tiers file while it changes: what is sound is put into force without a restart, what is not is reported and
- * changes nothing.
- * @param first what `readTiers` has given at the start
- * @returns the table in force, `look`, which reads the file at once, and what ends it
+ * Follows a changing tiers file: valid tables apply without a restart, faults are reported.
+ * @param first the result of `readTiers`
+ * @returns the table in force, `look`, which reads the file at once, and `close`
  */
 export const followTiers = (
   first: FirstTiers,
@@ -66,7 +64,7 @@ export const followTiers = (
   let { text: seen, table } = first;
   let last = seen;
   const read = async (path: string): Promise<void> => {
-    // A file that cannot be read is a content of its own: it is told once, too.
+    // The error of an unreadable file counts as a content, so that it is reported once.
     const text = await textOf(path).catch((error: UnusableTiers) => error);
     const content = typeof text === 'string' ? text : text.message;
     const stands = content === last;
@@ -79,7 +77,7 @@ export const followTiers = (
       apply(next);
       table = next;
     } catch (error) {
-      // A file that is being written is half a file for a moment: its fault counts once the next look finds it, too.
+      // The file may be half written, so a fault counts when the next read finds it again.
       if (content !== seen && !stands) return;
       seen = content;
       reloaded({ fault: messageOf(error) });

@@ -1,18 +1,17 @@
-/** Words kept at most, 8 MiB: a million attempts, while nothing can be written. */
+/** Words: 8 MiB, a million attempts. */
 const most = 2 ** 21;
 
-/** In an entry's first word: the attempt counts in the key's own windows alone. */
+/** Set in an entry's first word: the attempt counts in the key's own windows only. */
 export const keyAlone = 0x8000_0000 | 0;
 
 /**
- * The attempts since the last snapshot, in order: two words each, who (the number of the key's record) and when
- * (`WindowTime.ms`). A snapshot takes them instead of all the records that they have changed: at 50,000 requests/s on
- * 12,000 keys those are 30 MB a second, of which one in a hundred bytes is new.
+ * The attempts since the last snapshot: two words each, the number of the key's record and `WindowTime.ms`. Saving the changed records
+ * instead would take 30 MB a second at 50,000 requests/s on 12,000 keys.
  */
 export class AttemptJournal {
   words = new Int32Array(1024);
   length = 0;
-  /** There were more than fit, and only whole records can tell of them. */
+  /** There were too many, so whole records have to be saved. */
   overflowed = false;
 
   add(key: number, ms: number): void {

@@ -5,11 +5,8 @@ import type { WindowRecord } from '../record/record.ts';
 import type { WindowStore } from './window-store.ts';
 
 /**
- * Says that nothing is known of the last minute, as after a start whose snapshot is missing or unsound: until it is over,
- * records begin with their minute windows half used.
- *
- * Unspecified: the day windows then. They begin empty: half a day's requests refused on a guess would harm more than it
- * protects, and the minute windows bound what can be lost.
+ * Starts without knowledge of the last minute: until it is over, records begin with their minute windows half used.
+ * Unspecified: the day windows. They begin empty, because half a day's refusals on a guess would be worse than the risk.
  */
 export const startHalfFull = (store: WindowStore, nowMs: Millis): void => {
   store.time.set(nowMs);
@@ -22,10 +19,10 @@ export const startHalfFull = (store: WindowStore, nowMs: Millis): void => {
   }
 };
 
-/** Books up to half of the minute windows of a record that the store's caution covers. */
+/** Fills the minute windows of a record to half, within the first minute. */
 export const fillToHalf = ({ time, halfFullSince }: WindowStore, record: WindowRecord): void => {
   if (time.now - halfFullSince >= minuteMs) return;
-  // Booked at the present, not at the start: a record made late in that minute may be the later for it, never the fuller.
+  // Booked at the present, so a record made late in that minute counts longer, but not more.
   const requests = Math.ceil(record.limit(requestsPerMinute) / 2);
   while (record.requestsLastMinute < requests) record.logAttempt(0, time);
   const tokens = Math.ceil(record.limit(tokensPerMinute) / 2) - record.tokensLastMinute;

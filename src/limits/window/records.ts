@@ -2,10 +2,7 @@ import { WindowRecord } from '../record/record.ts';
 import { fillToHalf } from './half-full.ts';
 import type { LimitSubject, WindowStore } from './window-store.ts';
 
-/**
- * The key's record of a credential, and by its `parent` those of project and organization: made where they are not there,
- * and with the limits that the organization has now.
- */
+/** The key's record, and by `parent` its outer ones, made if needed, with the present limits. */
 export const recordOf = (store: WindowStore, who: LimitSubject): WindowRecord => {
   let key = who.record;
   if (key === null || key.freed) {
@@ -16,7 +13,7 @@ export const recordOf = (store: WindowStore, who: LimitSubject): WindowRecord =>
   return key;
 };
 
-/** Gives a record, and those around it, the limits that are in force for their organization. */
+/** Applies the organization's limits to a record and its outer ones. */
 export const follow = (store: WindowStore, inner: WindowRecord): void => {
   const plan = store.plans.of(inner.organization.kind.plan.tier);
   for (let record: WindowRecord | null = inner; record !== null; record = record.parent) {
@@ -26,7 +23,7 @@ export const follow = (store: WindowStore, inner: WindowRecord): void => {
   }
 };
 
-/** The record of a credential, made with those around it where they are not there. Seen once a day and credential. */
+/** Finds or makes the record of a credential. */
 export const acquire = (store: WindowStore, { key, project, organization }: LimitSubject): WindowRecord => {
   const found = store.find(0, key);
   if (found !== undefined) return found;
@@ -35,7 +32,7 @@ export const acquire = (store: WindowStore, { key, project, organization }: Limi
   return create(store, 0, key, acquireOuter(store, 1, project, organization));
 };
 
-/** The record of a project (with its organization's) or of an organization, made where it is not there. */
+/** Finds or makes the record of a project or an organization. */
 export const acquireOuter = (store: WindowStore, scope: number, id: string, organization: string): WindowRecord =>
   store.find(scope, id) ??
   create(store, scope, id, scope === store.top ? null : acquireOuter(store, store.top, organization, ''));
@@ -46,16 +43,12 @@ const create = (store: WindowStore, scope: number, id: string, parent: WindowRec
   store.records[scope]!.set(id, record);
   if (parent !== null) parent.children++;
   fillToHalf(store, record);
-  // The journal names keys by their numbers, and this one's is in no snapshot yet: what it counts for is told by records.
+  // No snapshot has the numbers of new records, so they are saved whole.
   for (let each: WindowRecord | null = record; each !== null; each = each.parent) store.changed(each);
   return record;
 };
 
-/**
- * Frees a record when there is nothing in it: no attempt or token of the last day, no request in flight, no record that
- * names it. Such a record is equal to a new one, so nothing is forgiven. It must have been advanced.
- * @returns whether it was freed
- */
+/** Frees an empty record, which must have been advanced. @returns whether it was freed */
 export const freeIfEmpty = (store: WindowStore, record: WindowRecord): boolean => {
   if (!record.isEmpty) return false;
   store.records[record.kind.scope]!.delete(record.id);

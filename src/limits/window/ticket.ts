@@ -1,22 +1,19 @@
 import type { Plan } from '../record/kind.ts';
 import type { WindowRecord } from '../record/record.ts';
 
-/**
- * The right of one admitted request to its place among those in flight and to its reservation. A second end changes nothing
- * and is reported; the sweep ends what was forgotten.
- */
+/** An admitted request's place in flight and its reservation. A second end is reported; the sweep ends forgotten ones. */
 export class Ticket {
   readonly key: WindowRecord;
-  /** The second in which the request was admitted. */
+  /** The second of admission. */
   readonly started: number;
   isOpen = true;
-  /** Tokens that are booked for it at every scope, and the second and ten minutes of the booking; -1 while nothing is. */
+  /** Tokens booked at every scope, and the second and ten minutes of the booking; -1 for none. */
   tokens = -1;
   second = 0;
   tenMinutes = 0;
-  /** The limits that the booking does not exceed: those of the reservation; null once it is what was really taken. */
+  /** The plan whose limits bound the booking; null once the real tokens are booked. */
   within: Plan | null = null;
-  /** Neighbours among the open ones, by age. */
+  /** Neighbours in the list of open tickets. */
   older: Ticket | null = null;
   newer: Ticket | null = null;
 
@@ -26,12 +23,12 @@ export class Ticket {
   }
 }
 
-/** The limits that refused a request, as bits (`record/metrics.ts`). */
+/** The limits that refused, as bits (`record/metrics.ts`). */
 export type Refused = number;
 
 export const isRefused = (outcome: Ticket | Refused): outcome is Refused => typeof outcome === 'number';
 
-/** The open tickets, from the oldest. */
+/** The open tickets, oldest first. */
 export class Tickets {
   open = 0;
   #oldest: Ticket | null = null;
@@ -47,21 +44,20 @@ export class Tickets {
     return ticket;
   }
 
-  /** Ends an open ticket. */
   end(ticket: Ticket): void {
     const { older, newer } = ticket;
     if (older === null) this.#oldest = newer;
     else older.newer = newer;
     if (newer === null) this.#newest = older;
     else newer.older = older;
-    // Whoever keeps the ticket must not keep its neighbours.
+    // A kept ticket must not keep its neighbours in memory.
     ticket.older = null;
     ticket.newer = null;
     ticket.isOpen = false;
     this.open--;
   }
 
-  /** The oldest of those that started before a second. */
+  /** The oldest ticket, if it started before this second. */
   startedBefore(second: number): Ticket | null {
     return this.#oldest !== null && this.#oldest.started < second ? this.#oldest : null;
   }

@@ -9,9 +9,9 @@ import type { FamilyLimits } from '../record/window-limits.ts';
 import { AttemptJournal } from './attempt-journal.ts';
 import { Tickets } from './ticket.ts';
 
-/** Who is counted. Keep one object per credential, beside its principal: it remembers where that is counted. */
+/** Who is counted. Keep one object per credential, because it caches the key's record. */
 export interface LimitSubject {
-  /** The key's record once it has been looked for; `recordOf` looks again when it has been freed. */
+  /** The cached record of the key; `recordOf` looks again when it was freed. */
   record: WindowRecord | null;
   readonly key: string;
   /** Null where the family has no such scope. */
@@ -19,66 +19,61 @@ export interface LimitSubject {
   readonly organization: string;
 }
 
-/** A `LimitSubject` of which nothing is known yet. */
 export const limitSubject = (key: string, project: string | null, organization: string): LimitSubject => ({
-  // First, where the object's own line of memory is: all that a request reads of it.
+  // First, so that it is in the object's own cache line.
   record: null,
   key,
   project,
   organization,
 });
 
-/** What should never happen and has; for a log and a metric. */
+/** Errors of callers, for the log and a metric. */
 export type Trouble = {
   readonly key: string;
   readonly organization: string;
 } & (
-  | /** A ticket was settled or released again; nothing was changed. */ { readonly kind: 'ticket_ended_twice' }
-  /** Tokens were settled for a request that had reserved none; its slot was released, the tokens were not counted. */
+  | /** A ticket was ended again; nothing was changed. */ { readonly kind: 'ticket_ended_twice' }
+  /** Tokens were settled without a reservation; they were not counted. */
   | { readonly kind: 'settled_unreserved'; readonly tokens: number }
-  /** A ticket outlived the longest request; the sweep gave its concurrency back and left its reservation to age out. */
+  /** A ticket outlived the longest request; its reservation ages out. */
   | { readonly kind: 'ticket_forgotten'; readonly ageMs: Millis }
 );
 
 export interface WindowStoreOptions {
-  /** Names the family of windows in snapshots; one's snapshot is foreign to another. */
+  /** Name of the family in snapshots, which other families refuse. */
   readonly name: string;
-  /** Whose windows these are, as the id of the event log; a snapshot of another log's is foreign too. */
+  /** Id of the event log; snapshots of other logs are refused. */
   readonly owner?: string;
   readonly scopes: readonly ScopeName[];
-  /** Limits by tier; a family without tiers has one. */
+  /** Limits by tier. */
   readonly plans: readonly FamilyLimits[];
-  /** The tier of an organization now: an index into `plans`. Asked when its record is made, never in the hot path. */
+  /** Index of an organization's tier in `plans`. Called when its record is made. */
   readonly tierOf: (organization: string) => number;
   readonly report?: (trouble: Trouble) => void;
 }
 
-/**
- * The sliding windows of one family: its time, its records by scope and id, and what the next snapshot has to tell. The
- * operations are in files of their own.
- */
+/** The sliding windows of one family; the operations are in files of their own. */
 export class WindowStore {
   readonly name: string;
-  /** By their names on the wire, from the innermost; the last is the organization. */
+  /** From the innermost to the organization. */
   readonly scopes: readonly ScopeName[];
   readonly tierOf: (organization: string) => number;
   readonly report: (trouble: Trouble) => void;
   readonly plans: Plans;
   readonly time = new WindowTime();
   readonly slab = new Slab();
-  /** By scope and id. */
   readonly records: readonly Map<string, WindowRecord>[];
   readonly tickets = new Tickets();
   readonly journal = new AttemptJournal();
-  /** Records that have changed since they were last in a snapshot, but for attempts that the journal tells of. */
+  /** Records for the next snapshot, besides the attempts in the journal. */
   readonly unsaved = new Set<WindowRecord>();
-  /** Tells the snapshots of one process from those of another, whose record numbers are other records. */
+  /** Identifies this process in snapshots, because record numbers differ between processes. */
   readonly run = randomInt(2 ** 32);
-  /** Records ever made: each has the next number. */
+  /** Number of the next record. */
   made = 0;
-  /** Inner time of the last snapshot. */
+  /** `time.now` of the last snapshot. */
   savedAt = this.time.now;
-  /** When windows began without knowing the last minute; records made within that minute begin half full. */
+  /** Start without knowledge of the last minute; records made within a minute of it begin half full. */
   halfFullSince = Number.NEGATIVE_INFINITY;
 
   constructor(options: WindowStoreOptions) {
@@ -92,12 +87,11 @@ export class WindowStore {
     this.records = options.scopes.map(() => new Map<string, WindowRecord>());
   }
 
-  /** Number of the organization's scope. */
+  /** The organization's scope. */
   get top(): number {
     return this.scopes.length - 1;
   }
 
-  /** Records of all scopes. */
   get size(): number {
     return this.records.reduce((sum, { size }) => sum + size, 0);
   }
@@ -106,13 +100,13 @@ export class WindowStore {
     return this.records[scope]?.get(id);
   }
 
-  /** Every record, keys first; also while records come and go. */
+  /** Keys first. Records may come and go meanwhile. */
   *all(): Generator<WindowRecord, undefined> {
     for (const records of this.records) yield* records.values();
     return undefined;
   }
 
-  /** Notes that a record is to be in the next snapshot. */
+  /** Marks a record for the next snapshot. */
   changed(record: WindowRecord): void {
     if (record.unsaved) return;
     record.unsaved = true;

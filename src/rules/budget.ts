@@ -4,12 +4,12 @@ import { maxNanosOnLoop, maxScanned, maxScannedOnLoop, maxWork } from './languag
 import type { TextView } from './text/view.ts';
 import { sizeIn } from './text/view-sizes.ts';
 
-/** Where an evaluation may run: `loop` at once, `worker` in a thread, or not at all. */
+/** `loop`: on the event loop; `worker`: in a thread; otherwise not at all. */
 export type EvaluationPlace = 'loop' | 'worker' | 'too much work' | 'too much text';
 
 export interface Price {
   readonly place: EvaluationPlace;
-  /** What an evaluation takes at the worst. */
+  /** Upper bound of the duration. */
   readonly nanos: number;
 }
 

@@ -11,26 +11,22 @@ import type { Direction } from './language/variables.ts';
 import { inAuthorsWords } from './language/vocabulary.ts';
 import { failureAt, type RuleError, ruleError } from './rule-error.ts';
 
-/** A rule that may be evaluated; made by `compileRule` alone. */
 export interface CompiledRule {
   readonly text: string;
   readonly direction: Direction;
   readonly type: 'bool' | 'double';
-  /** The fields of variables that it reads, such as `request.text`. */
+  /** Fields such as `request.text`. */
   readonly reads: ReadonlySet<string>;
-  /** Calls of `matches` and `countMatches`, each with a compiled pattern of its own. */
+  /** Number of compiled patterns: calls of `matches` and `countMatches`. */
   readonly patterns: number;
   readonly cost: Cost;
-  /** @throws whatever the engine or a function of a rule throws */
+  /** @throws errors of the engine and of the rules' functions */
   readonly calculate: (variables: object) => unknown;
-  /** Lets go of everything that the last calculation has seen. */
+  /** Releases the data of the last calculation. */
   readonly forget: () => void;
 }
 
-/**
- * Compiles a rule and checks all that can be checked without an evaluation (contract H).
- * Returns the rule, or 1 to 20 errors; never throws, whatever the text is.
- */
+/** Makes all checks that need no evaluation (contract H). @returns the rule, or 1 to 20 errors */
 export const compileRule = (text: string, direction: Direction): CompiledRule | readonly RuleError[] => {
   const at = (offset: number, message: string): readonly RuleError[] => [ruleError(text, offset, message)];
   const length = [...text].length;
@@ -68,14 +64,14 @@ export const compileRule = (text: string, direction: Direction): CompiledRule | 
 export const isCompiled = (result: CompiledRule | readonly RuleError[]): result is CompiledRule =>
   'calculate' in result;
 
-/** Whether the part of the cost that depends on no request is beyond the budget of every evaluation. */
+/** Whether the cost exceeds every budget even for an empty request. */
 const isTooMuch = ({ work, scanned }: Cost): boolean =>
   evaluated(work, () => 0) > maxWork || evaluated(scanned, () => 0) > maxScanned;
 
-/** What an error of an evaluation says, for the author alone: it may quote what the rule was evaluated on. */
+/** The engine's message, which may quote the evaluated data: for the author only. */
 export const failureIn = (error: unknown): string => (isCelError(error) ? authorsWords(error) : 'evaluation failed');
 
-/** A comprehension keeps its last item; a rule waits in the cache for the next request with megabytes of the last one. */
+/** Comprehensions keep their last item, so a cached rule would keep megabytes of the last request. */
 const forgetter = (tree: Node): (() => void) => {
   const forgetters = [...nodesOf(tree)].flatMap((node) => forgetterOf(node) ?? []);
   return () => {

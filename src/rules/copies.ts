@@ -4,19 +4,19 @@ import { failed, type Verdict } from './score.ts';
 import { differs, type RuleView } from './text/view.ts';
 import { verdictHere } from './verdict.ts';
 
-/** A rule with the score from which it matches, in basis points. */
+/** A rule, and the score in basis points from which it matches. */
 export interface JudgedRule {
   readonly rule: CompiledRule;
   readonly atLeast: number;
 }
 
-/** The highest score: the other copy cannot add to it. */
+/** With the highest score the other copy is not needed. */
 const highest = 10_000;
 
 const isMatch = (verdict: Verdict, atLeast: number): boolean =>
   verdict.verdict === 'score' && verdict.scoreBasisPoints >= atLeast;
 
-/** What two copies of one text come to: a match in either is one, and an error only where there is none (contract H). */
+/** A match in either copy counts; an error counts only without a match (contract H). */
 const together = (plain: Verdict, folded: Verdict, atLeast: number): Verdict => {
   if (plain.verdict === 'error') return isMatch(folded, atLeast) ? folded : plain;
   if (folded.verdict === 'error') return isMatch(plain, atLeast) ? plain : folded;
@@ -25,11 +25,11 @@ const together = (plain: Verdict, folded: Verdict, atLeast: number): Verdict => 
 
 const isTooLarge = (place: EvaluationPlace): boolean => place !== 'loop' && place !== 'worker';
 
-/** What a request is told that is too large for a rule; null where it is not. */
+/** The verdict for a view that is too large for the rule; null otherwise. */
 export const tooLarge = (place: EvaluationPlace): Verdict | null =>
   isTooLarge(place) ? failed(`${place} for this rule`) : null;
 
-/** Where both copies may be evaluated together, and how long that may take at the worst, in nanoseconds. */
+/** Where both copies can be evaluated together, and the upper bound in nanoseconds. */
 export const costOfBoth = (rule: CompiledRule, view: RuleView): Price => {
   const plain = priceOf(rule, view);
   if (isTooLarge(plain.place) || !differs(view, rule.reads)) return plain;
@@ -38,11 +38,7 @@ export const costOfBoth = (rule: CompiledRule, view: RuleView): Price => {
   return { place, nanos: plain.nanos + folded.nanos };
 };
 
-/**
- * Evaluates a rule on the text and on its folded copy, on this thread and within `millis` for the two.
- * Neither may be too large for it (`costOfBoth`).
- * @returns null when the time ran out
- */
+/** Evaluates both copies on this thread, within `millis` in all. Check `costOfBoth` first. @returns null after that time */
 export const bothCopies = (
   { rule, atLeast }: JudgedRule,
   view: RuleView,

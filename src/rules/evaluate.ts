@@ -11,36 +11,30 @@ import { placeOfTrial, type Trial, trialHere } from './trial.ts';
 
 export interface Evaluator {
   /**
-   * Evaluates rules on the view of a request or answer, each on the text and on its folded copy. The verdicts come in the
-   * order of the rules, at once in the usual case; in a promise, which never rejects, where some of the work could hold up the
-   * loop and goes to a worker thread. Never throws: what goes wrong, a budget exceeded among it, is the verdict `error`
-   * (contract H).
+   * Evaluates rules on both copies of a view. The verdicts, in the order of the rules, usually come at once; in a promise, which never
+   * rejects, if a part could block the event loop and runs in a thread. Errors are verdicts (contract H).
    */
   judge(
     rules: readonly AnyRule[],
     view: RuleView,
     at: { readonly now: number },
   ): readonly Verdict[] | Promise<readonly Verdict[]>;
-  /** The same of one rule, and without a threshold: an error of either copy is one. */
+  /** The same for one rule without a threshold; an error of either copy counts. */
   evaluate(rule: CompiledRule, view: RuleView, at: { readonly now: number }): Verdict | Promise<Verdict>;
-  /**
-   * Tries a rule on the samples under the deadlines of a judgement, in a thread of its own where that could hold up the
-   * loop: a trial takes no thread from a judgement.
-   * @throws NoThread where no thread is free in time
-   */
+  /** Tries a rule on the samples, in a thread of its own if it could block the event loop. @throws NoThread where none is free in time */
   tryOut(rule: CompiledRule): Promise<Trial>;
-  /** Ends the threads; evaluations under way there come out as errors. */
+  /** Ends the threads; running evaluations become errors. */
   close(): Promise<void>;
 }
 
 export interface EvaluatorOptions {
-  /** Worker threads at most. They start when first needed. */
+  /** Most worker threads; they start when needed. */
   readonly threads?: number;
   /** For tests. */
   readonly deadlineMillis?: number;
 }
 
-/** A rule to be judged by; one that is not compiled here is compiled in a thread. */
+/** A rule that is not compiled here is compiled in a thread. */
 export type AnyRule =
   | JudgedRule
   | { readonly rule: null; readonly text: string; readonly direction: Direction; readonly atLeast: number };
@@ -50,31 +44,31 @@ const sent = (each: AnyRule): SentRule => {
   return { text, direction, atLeast: each.atLeast };
 };
 
-/** More than any score. */
+/** Above any score. */
 const never = 10_001;
 
-/** One evaluator serves the whole process; it owns the worker threads. */
+/** One per process; owns the worker threads. */
 export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
   const deadlineMillis = options.deadlineMillis ?? workerDeadlineMillis;
   const most = options.threads ?? 3;
-  // One is left for the others, whatever the requests and rules of one organization are.
+  // One thread stays free for other organizations.
   const pool = new RuleThreads({ most, mostOfOne: Math.max(1, most - 1) }, deadlineMillis);
   const trials = new RuleThreads({ most: 1, mostOfOne: 1 }, deadlineMillis);
   const share = new LoopShare();
 
-  /** Evaluates one rule here and now; null where it could take longer than is left, in milliseconds. */
+  /** Evaluates on this thread; null where it could take longer than `left` milliseconds. */
   const here = (judged: JudgedRule, view: RuleView, now: number, left: number): Verdict | null => {
     try {
       const { place, nanos } = costOfBoth(judged.rule, view);
       if (place === 'worker' || (place === 'loop' && nanos > left * 1e6)) return null;
       return tooLarge(place) ?? bothCopies(judged, view, now, left);
     } catch (error) {
-      // A text that cannot be built: a policy must not fail open.
+      // A text that cannot be built must not pass a policy.
       return failedBy(error);
     }
   };
 
-  /** The verdicts that can be had on the loop within so many milliseconds; null in place of each other. */
+  /** The verdicts that fit into this time on the event loop; null for the others. */
   const onLoop = (rules: readonly AnyRule[], view: RuleView, now: number, most: number): (Verdict | null)[] => {
     let left = Math.min(maxMillisOnLoop, most);
     try {
@@ -83,7 +77,7 @@ export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
         if (isLong || each.rule === null) return null;
         const began = performance.now();
         const verdict = here(each, view, now, left);
-        // The first one builds the texts, whose length is bounded.
+        // The first rule's time includes building the texts, whose length is bounded.
         if (each !== rules[0]) left -= performance.now() - began;
         return verdict;
       });

@@ -1,28 +1,27 @@
-/** Milliseconds: the rules of all organizations have half of the loop, counted anew so often. */
+/** Window in milliseconds, of which rules may use half. */
 const windowMillis = 200;
 const allMillis = 100;
-/** Whoever takes less in a window takes nothing from the others. */
+/** Less than this in a window does not reduce the share of others. */
 const littleMillis = 1;
 
-/** Shares the time that rules take on the event loop out among organizations, as threads are (contract H). */
+/** Shares the event loop among organizations (contract H). */
 export class LoopShare {
   readonly #now: () => number;
   readonly #taken = new Map<string, number>();
   #began = 0;
-  /** Organizations that have taken more than a little, in this window and in the last one. */
+  /** Organizations that used more than a little in this window and in the last. */
   #takers = 0;
   #lastTakers = 0;
 
-  /** @param now milliseconds, of a clock that only goes forward */
+  /** @param now monotonic milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Milliseconds that the rules of an organization may take until the window ends; at most 0 where they have had their share. */
+  /** Milliseconds left for an organization in this window; at most 0 when its share is used up. */
   left(owner: string): number {
     const passed = this.#now() - this.#began;
     if (passed >= windowMillis) {
-      // What was long ago says nothing.
       this.#lastTakers = passed < 2 * windowMillis ? this.#takers : 0;
       this.#takers = 0;
       this.#taken.clear();
@@ -32,7 +31,7 @@ export class LoopShare {
     return Math.max(share, littleMillis) - (this.#taken.get(owner) ?? 0);
   }
 
-  /** Does work, and counts the time that it takes. */
+  /** Runs work and counts its time. */
   taking<T>(owner: string, work: () => T): T {
     const began = this.#now();
     try {

@@ -6,22 +6,19 @@ import { failed, scoreOf, type Verdict } from './score.ts';
 import { Copy } from './text/normal-text.ts';
 import type { RequestOwner } from './text/request-text.ts';
 
-/** What is left of a request once its text is gone. A field that is not here is not known. */
+/** The known rest of a request without its text. Missing fields are unknown. */
 export interface Remnant {
   readonly request: Partial<RequestValues>;
   readonly response: Partial<ResponseValues>;
   readonly owner: RequestOwner;
 }
 
-/** Something was read that is not known. An Error, so that the engine holds it back while another operand may decide. */
+/** An unknown field was read. An Error, because CEL ignores errors while another operand may decide. */
 class Unknown extends Error {
   override readonly name = 'Unknown';
 }
 
-/**
- * What a rule says of a request of which only a part is known: its verdict wherever that is the same whatever the rest was, and
- * else null.
- */
+/** The verdict for a partly known request, if the unknown parts cannot change it; otherwise null. */
 export const partialVerdict = (
   { rule, atLeast }: { readonly rule: CompiledRule; readonly atLeast: number },
   remnant: Remnant,

@@ -1,11 +1,11 @@
-/** Why a rule cannot be saved. `line` and `column` count from 1; columns are code points. */
+/** `line` and `column` count from 1; columns are code points. */
 export interface RuleError {
   readonly message: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** Where offset `at`, in UTF-16 code units, lies in `text`. */
+/** @param at offset in UTF-16 code units */
 export const placeOf = (text: string, at: number): { readonly line: number; readonly column: number } => {
   const before = text.slice(0, at);
   const lineStart = before.lastIndexOf('\n') + 1;
@@ -14,6 +14,6 @@ export const placeOf = (text: string, at: number): { readonly line: number; read
 
 export const ruleError = (text: string, at: number, message: string): RuleError => ({ message, ...placeOf(text, at) });
 
-/** Where in the rule's text an error of the engine arose, in UTF-16 code units. */
+/** The offset of an engine's error in the rule, in UTF-16 code units. */
 export const failureAt = (error: unknown): number | undefined =>
   (error as { readonly range?: { readonly start: number } }).range?.start;

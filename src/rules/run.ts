@@ -2,7 +2,7 @@ import type { CompiledRule } from './compile.ts';
 import { type Outcome, timed } from './language/overtime.ts';
 import type { TextView } from './text/view.ts';
 
-/** What a rule is evaluated on. A class, whose roots are made where the rule reads them. */
+/** The engine's variables. A class with getters, so that only used groups are made. */
 class Context {
   readonly #variables: TextView['variables'];
   readonly #now: number;
@@ -32,7 +32,7 @@ class Context {
   }
 }
 
-/** Calculates the rule's value here and now, within `millis` as far as the clock is looked at. Never throws. */
+/** Evaluates the rule within `millis`, as far as the time is checked. Never throws. */
 export const run = (
   rule: CompiledRule,
   view: TextView,

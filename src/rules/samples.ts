@@ -2,10 +2,7 @@ import type { Direction } from './language/variables.ts';
 import type { RequestOwner, RequestText, ResponseText } from './text/request-text.ts';
 import { type RuleView, requestView, responseView } from './text/view.ts';
 
-/**
- * Three requests that every rule must get through before it is saved (contract H): the least
- * that a request can be, an ordinary conversation, and an agent at work with everything that a message can hold.
- */
+// The samples on which every rule is tried (contract H): the least request, a conversation, and an agent with all kinds of content.
 
 export const sampleOwner: RequestOwner = {
   project: { id: 'proj_00000000000000000000000001', name: 'Sample project' },

@@ -1,9 +1,9 @@
 import { UnreadableText } from './text/unreadable-text.ts';
 
-/** What a rule says of a request. A message never quotes the request. */
+/** Messages never quote the request. */
 export type Verdict =
   | { readonly verdict: 'score'; readonly scoreBasisPoints: number }
-  /** `isBusy`: the rule has not been evaluated, for want of a thread or of time that others took; it may be at another time. */
+  /** `isBusy`: not evaluated for lack of a thread or of time; another attempt may succeed. */
   | { readonly verdict: 'error'; readonly message: string; readonly isBusy?: true };
 
 export const failed = (message: string): Verdict => ({ verdict: 'error', message });
@@ -11,11 +11,11 @@ export const busy = (message: string): Verdict => ({ verdict: 'error', message, 
 
 export const isBusy = (verdict: Verdict): boolean => verdict.verdict === 'error' && verdict.isBusy === true;
 
-/** Of a rule whose text cannot be built. Only what `UnreadableText` says quotes nothing of it. */
+/** For a text that cannot be built. Only messages of `UnreadableText` quote nothing. */
 export const failedBy = (error: unknown): Verdict =>
   failed(error instanceof UnreadableText ? error.message : 'evaluation failed');
 
-/** true is 10000, false 0, a number its ten-thousandfold between the two, and NaN no score at all (contract H). */
+/** true is 10000, false 0, a number is limited to 0..1 and multiplied, NaN is an error (contract H). */
 export const scoreOf = (value: unknown): Verdict => {
   if (typeof value === 'boolean') return { verdict: 'score', scoreBasisPoints: value ? 10_000 : 0 };
   if (typeof value !== 'number' || Number.isNaN(value)) return failed('the result is not a number');

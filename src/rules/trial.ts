@@ -8,13 +8,13 @@ import { sampleTime, sampleViews } from './samples.ts';
 import { failed, scoreOf } from './score.ts';
 import { sizeIn } from './text/view-sizes.ts';
 
-/** Why a rule fails its trial; null where it passes. */
+/** Why a rule fails; null where it passes. */
 export type Trial = RuleError | null;
 
 const failure = (rule: CompiledRule, at: number, sample: number, message: string): RuleError =>
   ruleError(rule.text, at, `The rule fails on sample request ${sample + 1}: ${message}`);
 
-/** Where the trial of a rule may run, or why there need not be one. It is judged as a whole: three samples take their time together. */
+/** Where the trial may run, for all samples together, or why it fails without running. */
 export const placeOfTrial = (rule: CompiledRule): 'loop' | 'worker' | RuleError => {
   let nanos = 0;
   let fits = true;
@@ -27,10 +27,7 @@ export const placeOfTrial = (rule: CompiledRule): 'loop' | 'worker' | RuleError 
   return fits && nanos <= maxNanosOnLoop ? 'loop' : 'worker';
 };
 
-/**
- * The trial (contract H), here and now: what fails on an ordinary request is no rule.
- * @returns `late` where the time was over before there was a result
- */
+/** Tries the rule on the samples (contract H) on this thread. @returns `late` after `millis` */
 export const trialHere = (rule: CompiledRule, millis: number = Number.POSITIVE_INFINITY): Trial | 'late' => {
   const end = performance.now() + millis;
   for (const [number, view] of sampleViews(rule.direction).entries()) {

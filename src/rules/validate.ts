@@ -8,26 +8,25 @@ import { isBusy, type Verdict } from './score.ts';
 import type { RequestOwner, RequestText, ResponseText } from './text/request-text.ts';
 import { requestView, responseView } from './text/view.ts';
 
-/** What an author tries a rule on. What is left out is as in the least sample. */
+/** Missing parts are taken from the least sample. */
 export interface RuleSample {
   readonly request?: Partial<RequestText> | undefined;
-  /** Read for rules of the response direction only. */
+  /** For the direction `response` only. */
   readonly response?: Partial<ResponseText> | undefined;
   readonly owner?: Partial<RequestOwner> | undefined;
-  /** Milliseconds since 1970. */
   readonly now?: number | undefined;
 }
 
-/** The answer of `policies/validate` (contract B.7); nothing is stored. */
+/** The answer of `policies/validate` (contract B.7). */
 export interface Validation {
   readonly valid: boolean;
   readonly type: 'bool' | 'double' | null;
   readonly errors: readonly RuleError[];
-  /** What the rule says of the sample, when it is valid and there is one. */
+  /** The result for the given sample. */
   readonly result?: { readonly score_basis_points: number | null; readonly error: string | null };
 }
 
-/** @throws NoThread where no thread is free for the trial or the sample */
+/** @throws NoThread where none is free for the trial or the sample */
 export const validateRule = async (
   {
     rule,

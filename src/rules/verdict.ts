@@ -4,10 +4,7 @@ import { run } from './run.ts';
 import { failed, scoreOf, type Verdict } from './score.ts';
 import type { TextView } from './text/view.ts';
 
-/**
- * Evaluates on this thread within `millis`. `null` when the time ran out before there was a result that stands: CEL
- * lets an operand that fails be outvoted, so a value is a value even if some part was too late for it.
- */
+/** Evaluates on this thread within `millis`; null after that, unless CEL decided without the late operands. */
 export const verdictHere = (
   rule: CompiledRule,
   view: TextView,
@@ -19,7 +16,7 @@ export const verdictHere = (
   return outcome.late ? null : failed(reasonOf(rule, outcome.error));
 };
 
-/** The kind of error and its place. The engine's own words may quote the request (`No such key: …`). */
+/** The kind and place of an error; the engine's messages may quote the request. */
 const reasonOf = (rule: CompiledRule, error: unknown): string => {
   const { code } = error as { readonly code?: unknown };
   const kind = typeof code === 'string' ? code.replaceAll('_', ' ') : 'evaluation failed';

@@ -1,5 +1,4 @@
-// The entry of the worker threads is JavaScript because a worker cannot start from a .ts file under tsx or vitest on
-// Node 20. From source it registers tsx for itself; in the build, threads/worker.js lies below it.
+// JavaScript, because a worker cannot start from a .ts file under tsx or vitest on Node 20. In the build, threads/worker.js is below it.
 import { existsSync } from 'node:fs';
 
 const source = new URL('./threads/worker.ts', import.meta.url);

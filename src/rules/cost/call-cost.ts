@@ -5,14 +5,14 @@ import { constant, product, type Quantity, scaled } from './quantity.ts';
 import { charactersOf, countOf } from './shapes.ts';
 import { plain, type Shape, shortText } from './sizes.ts';
 
-/** Where the parts of a cost are noted; enclosing loops are multiplied in there. */
+/** Collects parts of a cost, and multiplies them by the enclosing loops. */
 export interface Bill {
   readonly scan: (length: Quantity, nanosPerUnit: number) => void;
   readonly spend: (nanos: Quantity) => void;
   readonly step: (nodes: Quantity) => void;
 }
 
-/** Notes what a call costs beyond its node; `args` starts with the receiver. Returns the shape of the result. */
+/** Adds a call's cost beyond its node; `args` begin with the receiver. @returns the shape of the result */
 export const callCost = (name: string, args: readonly Shape[], nodes: readonly Node[], bill: Bill): Shape => {
   const [subject = plain, argument = plain] = args;
   const length = charactersOf(subject);
@@ -21,7 +21,7 @@ export const callCost = (name: string, args: readonly Shape[], nodes: readonly N
     case 're2_countMatches': {
       const pattern: unknown = nodes[1]?.op === 'value' ? nodes[1].args : undefined;
       const instructions = pattern instanceof Pattern ? pattern.instructions : 0;
-      // The engine looks for the literals of a pattern by the host's substring search first.
+      // The engine first searches for the pattern's literals as substrings.
       bill.scan(length, perMatched + instructions * perPair);
       return plain;
     }

@@ -5,20 +5,20 @@ import { constant, type Loop, type Quantity, repeated, scaled, sum } from './qua
 import { charactersOf, countOf, coveredBy, fieldOf, itemOf, together } from './shapes.ts';
 import { plain, type Shape, shapeOfVariable, text } from './sizes.ts';
 
-/** Upper bounds for one evaluation, as sums over the sizes of a view (contract H). */
+/** Upper bounds for one evaluation, as sums over sizes of a view (contract H). */
 export interface Cost {
-  /** Nodes times the product of the ranges of the comprehensions around them. */
+  /** Nodes, multiplied by the enclosing comprehensions. */
   readonly work: Quantity;
-  /** UTF-16 code units that scanning calls read. */
+  /** UTF-16 code units read by scanning calls. */
   readonly scanned: Quantity;
-  /** Nanoseconds in the worst case that the authors of a rule and of a request can bring about together. */
+  /** Worst case for hostile rules and requests. */
   readonly nanos: Quantity;
 }
 
 const comparisons: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=']);
 const arithmetic: ReadonlySet<string> = new Set(['+', '-', '-_', '*', '/', '%']);
 
-/** The cost of a checked rule. Everything is counted as if nothing were cut short. */
+/** The cost of a checked rule without short-circuits. */
 export const costOf = (tree: Node): Cost => {
   const work: Quantity[] = [];
   const scanned: Quantity[] = [];
@@ -48,7 +48,6 @@ export const costOf = (tree: Node): Cost => {
       bill.spend(scaled(count, perStep));
       const variable = coveredBy(itemOf(range), id);
       visit(parts.body, new Map([...scope, [parts.variable, variable]]), [...loops, { id, count }]);
-      // What `filter` keeps is at most what it was given.
       return node.op === 'rcall' && node.args[0] === 'filter' ? range : plain;
     }
 
@@ -102,7 +101,7 @@ export const costOf = (tree: Node): Cost => {
 const fieldAccess = (node: Node & { readonly op: '.' }, inner: (child: Node) => Shape): Shape => {
   const [owner, field] = node.args;
   const shape = inner(owner);
-  // A name that is no loop variable is a root: check-language.ts lets roots stand before a field only, and nothing hides them.
+  // Other names are roots, which check-language.ts allows only before a field.
   return shape.is === 'plain' && owner.op === 'id' ? shapeOfVariable(`${owner.args}.${field}`) : fieldOf(shape, field);
 };
 
@@ -129,7 +128,7 @@ const binaryCost = (op: string, left: Shape, right: Shape, bill: Bill): void => 
     bill.scan(charactersOf(looksUp ? left : right), 1);
   }
   if (!comparisons.has(op)) return;
-  // Two values are compared up to the end of the shorter: a literal bounds it, and else either side will do.
+  // A comparison ends with the shorter text, so a literal bounds it; otherwise either side does.
   const shorter = charactersOf(right).every((term) => term.sizes.length === 0) ? right : left;
   if (left.is !== 'text') {
     bill.step(countOf(shorter));

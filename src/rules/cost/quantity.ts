@@ -1,23 +1,17 @@
-/**
- * Sums of products of sizes that are known only when there is a request, such as `3·|request.text| + 20·#messages`.
- * Built once per rule; evaluating one takes some additions and multiplications.
- */
+/** Sums of products of sizes of a request, such as `3·|request.text| + 20·#messages`; built once per rule. */
 
 interface Term {
   readonly factor: number;
-  /** Names of sizes (see sizes.ts), sorted. */
+  /** Sorted names of sizes (sizes.ts). */
   readonly sizes: readonly string[];
-  /**
-   * Comprehensions, by number, whose repetitions the sizes already include: the texts of all messages together are what
-   * `m.text` adds up to over a loop with `m`, not the longest text times the number of messages.
-   */
+  /** Numbers of loops whose repetitions the sizes include: the texts of all messages together are what `m.text` adds up to in a loop. */
   readonly covers: readonly number[];
 }
 export type Quantity = readonly Term[];
 
 export interface Loop {
   readonly id: number;
-  /** How often the body runs for one run of the comprehension. */
+  /** Repetitions of the body per comprehension. */
   readonly count: Quantity;
 }
 
@@ -25,7 +19,7 @@ export const constant = (factor: number): Quantity => (factor === 0 ? [] : [{ fa
 
 export const size = (name: string): Quantity => [{ factor: 1, sizes: [name], covers: [] }];
 
-/** Terms over the same sizes become one, so that a long rule does not mean a long sum. */
+/** Merges terms over the same sizes. */
 const merged = (terms: Iterable<Term>): Quantity => {
   const byShape = new Map<string, Term>();
   for (const term of terms) {
@@ -54,11 +48,11 @@ export const product = (a: Quantity, b: Quantity): Quantity =>
     ),
   );
 
-/** What belongs to one item becomes what belongs to all items that `loop` goes through. */
+/** Marks sizes of one item as the total over all items of a loop. */
 export const covering = (quantity: Quantity, loop: number): Quantity =>
   quantity.map((term) => ({ ...term, covers: both(term.covers, [loop]) }));
 
-/** `quantity` inside `loops`, outermost first, added up over all their repetitions. */
+/** The total of `quantity` over all repetitions of `loops`, outermost first. */
 export const repeated = (quantity: Quantity, loops: readonly Loop[]): Quantity => {
   let total = quantity;
   for (const { id, count } of loops.toReversed()) {
@@ -74,7 +68,6 @@ export const repeated = (quantity: Quantity, loops: readonly Loop[]): Quantity =
   return total;
 };
 
-/** The number, given the sizes. */
 export const evaluated = (quantity: Quantity, sizeOf: (name: string) => number): number => {
   let total = 0;
   for (const { factor, sizes } of quantity) {

@@ -1,7 +1,7 @@
 import { constant, covering, type Quantity, sum } from './quantity.ts';
 import { plain, type Shape, text } from './sizes.ts';
 
-/** The characters in a value: its own, or those of all its items. */
+/** Characters of a value and its items. */
 export const charactersOf = (shape: Shape): Quantity => {
   switch (shape.is) {
     case 'text':
@@ -15,17 +15,17 @@ export const charactersOf = (shape: Shape): Quantity => {
   }
 };
 
-/** How many items a value has; 1 for what is no collection. */
+/** Number of items; 1 for other values. */
 export const countOf = (shape: Shape): Quantity =>
   shape.is === 'list' || shape.is === 'map' ? shape.count : constant(1);
 
-/** What a loop over the value, or an index into it, gives: items of a list, keys of a map. */
+/** What a loop over the value yields: items of a list, keys of a map. */
 export const itemOf = (shape: Shape): Shape =>
   shape.is === 'list' ? shape.item : shape.is === 'map' ? shape.key : plain;
 
-/** As large as all of `shapes` together: for items of a literal, and for a value that is one of several. */
+/** As large as all shapes together: for items of a literal, and for one of several values. */
 export const together = (shapes: readonly Shape[]): Shape => {
-  // An empty list literal has no items that could tell what they are.
+  // An empty list literal does not have the type of its items.
   const first = shapes.find((shape) => shape.is !== 'plain');
   switch (first?.is) {
     case 'text':
@@ -56,7 +56,7 @@ export const fieldOf = (shape: Shape, name: string): Shape => {
   return shape.is === 'record' ? (shape.fields[name] ?? plain) : plain;
 };
 
-/** The variable of loop `loop` over `range`: all its values together are the items of the range. */
+/** The variable of a loop over a range: its values add up to the items. */
 export const coveredBy = (shape: Shape, loop: number): Shape => {
   switch (shape.is) {
     case 'text':

@@ -1,10 +1,7 @@
 import { type RootName, roots } from '../language/variables.ts';
 import { constant, type Quantity, size } from './quantity.ts';
 
-/**
- * How large a value can get, as far as the cost of a rule depends on it. Inside a list or map everything is the total
- * over all items: an upper bound for one of them, and exact for all of them in a loop.
- */
+/** The size of a value, as far as costs depend on it. Inside lists and maps sizes are totals over all items. */
 export type Shape =
   | { readonly is: 'plain' }
   | { readonly is: 'text'; readonly length: Quantity }
@@ -14,10 +11,10 @@ export type Shape =
 
 export const plain: Shape = { is: 'plain' };
 export const text = (length: Quantity): Shape => ({ is: 'text', length });
-/** A number or truth value written as text. */
+/** A number or bool as text. */
 export const shortText = text(constant(32));
 
-/** The shape of a variable. Its sizes have the variable's name: `request.text`, `request.messages#`, `request.messages.role`. */
+/** Named after the variable: `request.text`, `request.messages#`, `request.messages.role`. */
 export const shapeOfVariable = (path: string): Shape => {
   const [root, field] = path.split('.') as [RootName, string];
   const count = size(`${path}#`);

@@ -1,24 +1,21 @@
 /**
- * Every reach into what `@marcbachmann/cel-js` neither exports nor documents: notes of its check on the nodes of a tree, and
- * changes of a tree between parsing and the check. Nobody else reaches there. A test fails when another version is installed;
- * what to look at then are `parser.js`, `macros.js` and `type-checker.js` of the package.
+ * All uses of undocumented parts of `@marcbachmann/cel-js`: the type notes on checked trees, and changes between parsing and checking. A
+ * test fails for other versions; check `parser.js`, `macros.js` and `type-checker.js` of the package then.
  */
 import type { Node } from './tree.ts';
 
-/** The version that all this was checked against. */
 export const checkedCel = '8.0.0';
 
-/** A static type as the engine notes it on the node. */
 interface CelType {
-  /** `string`, `list<Message>`, `google.protobuf.Timestamp` … */
+  /** Such as `string`, `list<Message>` or `google.protobuf.Timestamp`. */
   readonly name: string;
-  /** `primitive`, `list`, `map`, `message`, `dyn`, or `param` for the item of an empty list. */
+  /** `primitive`, `list`, `map`, `message`, `dyn`; `param` for the item of an empty list. */
   readonly kind: string;
-  /** Whether the type or a part of it is known at run time only. */
+  /** A part of the type is known only at run time. */
   readonly hasDynType: boolean;
 }
 
-/** The context in which a comprehension runs its body; it keeps the last item and its surroundings alive. */
+/** Keeps the last item of a comprehension alive. */
 interface IterationContext {
   iterValue: unknown;
   accuValue: unknown;
@@ -42,10 +39,10 @@ interface Inside {
 }
 const inside = (node: Node): Inside => node as Inside;
 
-/** The type that the check found; undefined before it, and on names that a macro introduces. */
+/** The checked type; undefined before the check and on names that a macro introduces. */
 export const typeOf = (node: Node): CelType | undefined => inside(node).checkedType;
 
-/** What lets go of the last item that a comprehension has seen; undefined before the check, and on every other node. */
+/** Releases the last item of a comprehension; undefined for other nodes and before the check. */
 export const forgetterOf = (node: Node): (() => void) | undefined => {
   const context = inside(node).meta?.alternate?.args.iterCtx;
   if (context === undefined) return undefined;
@@ -56,10 +53,7 @@ export const forgetterOf = (node: Node): (() => void) | undefined => {
   };
 };
 
-/**
- * Makes the check of `has(a.b.c)` look at the whole path. The engine's own looks at `a` alone, so that a misspelt field
- * would be absent for ever instead of an error.
- */
+/** Makes `has(a.b.c)` check the whole path. The engine checks only `a`, so that a misspelt field would just be absent. */
 export const checkPathOf = (has: Node): void => {
   const macro = inside(has).meta?.macro;
   if (macro === undefined) return;
@@ -70,12 +64,10 @@ export const checkPathOf = (has: Node): void => {
   };
 };
 
-/** Puts another value in the place of a literal; the check and the evaluation both see it. */
 export const replaceLiteral = (literal: Node, value: unknown): void => {
   inside(literal).args = value;
 };
 
-/** Has a method called by another name; the check and the evaluation both see it. */
 export const renameMethod = (call: Node & { readonly op: 'rcall' }, name: string): void => {
   call.args[0] = name;
 };

@@ -8,20 +8,19 @@ import { functions, methods, operators, patternMethods, runningName } from './vo
 import { dateGetters, isTimeZone } from './zoned-getters.ts';
 
 export interface Admission {
-  /** Offsets into the source with what is wrong there; empty when the rule is within the language. */
+  /** Offsets and messages; empty when the rule is valid. */
   readonly refused: readonly { readonly at: number; readonly message: string }[];
-  /** `request.text`, `project.name` … : the fields that the rule reads. */
+  /** Fields such as `request.text`. */
   readonly reads: ReadonlySet<string>;
   readonly patterns: number;
 }
 
-/** Variables of enclosing comprehensions; as many as the nesting is deep. */
+/** Variables of enclosing comprehensions. */
 type Scope = readonly string[];
 
 /**
- * Walks the tree before it is checked (contract H) and prepares it on the way: patterns
- * take the place of their literals and calls get the names under which they run. The tree is changed, not the text: the
- * engine's serializer drops the parentheses of `a - (b - c)`, breaks emoji and rounds small numbers (seen in 8.0.0).
+ * Checks the tree before type checking (contract H), and replaces pattern literals and names of methods. The tree is changed instead of
+ * the text, because the engine's serializer drops the parentheses of `a - (b - c)`, breaks emoji and rounds small numbers (8.0.0).
  */
 export const checkLanguage = (text: string, tree: Node, direction: Direction): Admission => {
   const walk = new Walk(text, direction);
@@ -53,7 +52,6 @@ class Walk {
     }
   }
 
-  /** Notes what is wrong; null is nothing. */
   #refuse(at: number, message: string | null): void {
     if (message !== null) this.refused.push({ at, message });
   }
@@ -112,7 +110,7 @@ class Walk {
     }
     const { range, variable, body } = parts;
     this.visit(range, scope);
-    // Hiding is of no use, and without it a name means the same everywhere, which the cost analysis relies on.
+    // The cost analysis relies on names having one meaning.
     if ([...scope, ...this.#roots, 'response', 'now'].includes(variable)) {
       this.#refuse(at, `The variable "${variable}" hides another one.`);
     }

@@ -5,7 +5,7 @@ import { clamp, containsAny, lowerAscii, upperAscii } from './text-functions.ts'
 import { type Direction, messageType, roots, rootsOf, toolCallType } from './variables.ts';
 import { dayOfYear, zonedGetters } from './zoned-getters.ts';
 
-// Without it the engine takes every function for asynchronous, and each call for a possible promise.
+// Otherwise the engine treats every function as asynchronous.
 const sync = { async: false } as const;
 
 const environment = (direction: Direction): Environment => {
@@ -37,7 +37,7 @@ const environment = (direction: Direction): Environment => {
     .registerFunction('clamp(double): double', clamp, sync);
 };
 
-/** The type checker and engine for each direction. Stateless between calls, as far as rules can tell. */
+/** Type checker and engine by direction; stateless between calls. */
 export const environments: Readonly<Record<Direction, Environment>> = {
   request: environment('request'),
   response: environment('response'),

@@ -4,15 +4,11 @@ import { type Node, nodesOf } from './tree.ts';
 const times = ['google.protobuf.Timestamp', 'google.protobuf.Duration'];
 const addable: ReadonlySet<string> = new Set(['int', 'double', ...times]);
 
-/**
- * What the types of a checked tree forbid (contract H): `+` on strings and lists, which could
- * double a text again and again, and any value whose type only the evaluation would know.
- * Returns an offset and the reason, else null.
- */
+/** Refuses `+` on strings and lists, which could double a text repeatedly, and types known only at run time (contract H). */
 export const judgeTypes = (tree: Node): { readonly at: number; readonly message: string } | null => {
   for (const node of nodesOf(tree)) {
     const type = typeOf(node);
-    // Nothing that runs is without a type after the check: if the engine ever noted it elsewhere, nothing would pass.
+    // If the engine moved its notes, every rule would be refused.
     if (type === undefined || type.hasDynType || type.kind === 'param') {
       return { at: node.start, message: 'The type of this expression is not known.' };
     }

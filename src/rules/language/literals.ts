@@ -3,10 +3,7 @@ import type { Node } from './tree.ts';
 
 const greatestInt = 2n ** 63n - 1n;
 
-/**
- * Judges a literal, and brings strings to NFC: all texts of a view are, so that a decomposed accent in a rule would
- * never match otherwise. Returns why it is refused, else null.
- */
+/** Checks a literal, and normalizes strings to NFC like all texts of a view. @returns why it is refused, or null */
 export const admitLiteral = (literal: Node, negated: boolean): string | null => {
   const value: unknown = literal.args;
   switch (typeof value) {
@@ -14,7 +11,7 @@ export const admitLiteral = (literal: Node, negated: boolean): string | null => 
       replaceLiteral(literal, value.normalize('NFC'));
       return null;
     case 'bigint':
-      // The engine checks the results of arithmetic only. -2^63 is written as a negated 2^63.
+      // The engine checks only results of arithmetic. -2^63 is written as a negated 2^63.
       return value <= (negated ? greatestInt + 1n : greatestInt) ? null : 'The integer does not fit into 64 bits.';
     case 'number':
     case 'boolean':

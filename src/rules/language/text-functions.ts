@@ -1,6 +1,6 @@
-/** The functions of rules that the engine lacks or has with another meaning (contract H). */
+// Functions that the engine lacks or defines differently (contract H).
 
-/** Whether every character is ASCII. UTF-8 then takes one byte for each; counting those is vectorised, 20 GB/s. */
+/** ASCII takes one byte a character; counting bytes is vectorised, 20 GB/s. */
 const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length;
 
 export const lowerAscii = (text: string): string =>
@@ -12,5 +12,5 @@ export const upperAscii = (text: string): string =>
 export const containsAny = (text: string, parts: readonly string[]): boolean =>
   parts.some((part) => text.includes(part));
 
-/** To 0..1. NaN stays NaN, so that it becomes an error and not a score. */
+/** Limits to 0..1. NaN stays, so that it becomes an error. */
 export const clamp = (value: number): number => Math.min(1, Math.max(0, value));

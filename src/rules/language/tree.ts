@@ -1,6 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 
-/** A node of a parsed rule. */
 export type Node = ASTNode;
 
 export const comprehensions: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter']);
@@ -11,7 +10,7 @@ export interface Comprehension {
   readonly body: Node;
 }
 
-/** The parts of a comprehension; undefined for every other node. */
+/** Undefined for other nodes. */
 export const comprehensionOf = (node: Node): Comprehension | undefined => {
   if (node.op !== 'rcall' || !comprehensions.has(node.args[0])) return undefined;
   const [, range, [name, body, ...rest]] = node.args;
@@ -19,7 +18,7 @@ export const comprehensionOf = (node: Node): Comprehension | undefined => {
   return { range, variable: name.args, body };
 };
 
-/** The nodes below `node` that are expressions: not the name that a comprehension introduces. */
+/** Child expressions, without the variable of a comprehension. */
 export const childrenOf = (node: Node): readonly Node[] => {
   const parts = comprehensionOf(node);
   if (parts !== undefined) return [parts.range, parts.body];
@@ -44,7 +43,7 @@ export const childrenOf = (node: Node): readonly Node[] => {
   }
 };
 
-/** `node` and everything below it. The depth is bounded by the parser's limits. */
+/** A node and everything below it. */
 export function* nodesOf(node: Node): Generator<Node> {
   yield node;
   for (const child of childrenOf(node)) yield* nodesOf(child);

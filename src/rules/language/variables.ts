@@ -1,7 +1,4 @@
-/**
- * What a rule can see (contract H), as tables: the type checker, the views, the cost analysis and the
- * copies for worker threads all read these.
- */
+// The variables of rules (contract H), used by the type checker, the views and the cost analysis.
 
 type FieldType =
   | 'string'
@@ -48,7 +45,7 @@ const projectFields = { id: 'string', name: 'string' } as const;
 const keyFields = { id: 'string', name: 'string' } as const;
 const orgFields = { id: 'string', tier: 'int' } as const;
 
-/** The JavaScript value that the engine takes for each type. */
+/** The engine's JavaScript types. */
 interface ValueOf {
   readonly string: string;
   readonly int: bigint;
@@ -65,7 +62,7 @@ export type ToolCallValues = Values<typeof toolCallFields>;
 export type RequestValues = Values<typeof requestFields>;
 export type ResponseValues = Values<typeof responseFields>;
 
-/** An object of a named CEL type. The engine tells types by their constructor, so each has a class. */
+/** An object of a CEL type. The engine tells types by their constructors. */
 export interface TypedRecord<V> {
   readonly values: V;
 }
@@ -78,7 +75,7 @@ export interface RecordType<V> {
   readonly Record: new (values: V) => TypedRecord<V>;
 }
 
-/** A class whose instances answer `record.field` with `values.field` when it is asked for: `values` may be lazy. */
+/** A class with a getter for each field, because `values` may be lazy. */
 const recordType = <const F extends Fields>(name: string, fields: F): RecordType<Values<F>> => {
   class Record implements TypedRecord<Values<F>> {
     readonly values: Values<F>;
@@ -99,7 +96,7 @@ const recordType = <const F extends Fields>(name: string, fields: F): RecordType
 export const messageType = recordType('Message', messageFields);
 export const toolCallType = recordType('ToolCall', toolCallFields);
 
-/** The roots by name; `now` is the one variable beside them. */
+/** The groups of variables; `now` is the only other variable. */
 export const roots = {
   request: recordType('Request', requestFields),
   response: recordType('Response', responseFields),
@@ -111,6 +108,5 @@ export const roots = {
 export type Direction = 'request' | 'response';
 export type RootName = keyof typeof roots;
 
-/** Names of the roots that rules of a direction see. */
 export const rootsOf = (direction: Direction): readonly RootName[] =>
   direction === 'response' ? ['request', 'response', 'project', 'key', 'org'] : ['request', 'project', 'key', 'org'];

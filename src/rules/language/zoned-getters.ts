@@ -1,7 +1,6 @@
 /**
- * The date getters with a time zone. The engine's own parse localized text, 80 µs a call, in the zone of the host, so
- * that an hour which the host skips in spring reads as the next; these take 4 µs. Counting starts as in CEL: months,
- * days of the month by `getDayOfMonth`, of the week (Sunday) and of the year at 0, `getDate` at 1.
+ * Date getters with a time zone. The engine's own parse localized text in the host's zone: they take 80 µs instead of 4, and an hour that
+ * the host skips in spring reads as the next one. Counts begin as in CEL: at 0, for `getDate` at 1.
  */
 
 type Getter = (wall: Date) => number;
@@ -23,7 +22,7 @@ const getters: Readonly<Record<string, Getter>> = {
 
 export const dateGetters: ReadonlySet<string> = new Set(Object.keys(getters));
 
-/** Signature and handler of each getter under the name by which rules reach it; see `runningName`. */
+/** Signatures and handlers by their internal names (`runningName`). */
 export const zonedGetters: readonly (readonly [string, (date: Date, zone: string) => bigint])[] = Object.entries(
   getters,
 ).map(([name, get]) => [
@@ -34,7 +33,7 @@ export const zonedGetters: readonly (readonly [string, (date: Date, zone: string
 export const dayOfYear = (date: Date): bigint => BigInt(getters.getDayOfYear!(date));
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** There are some 600 zones; the rest are other spellings of them. */
+/** There are some 600 zones, and other spellings. */
 const mostFormats = 1000;
 
 const formatFor = (timeZone: string): Intl.DateTimeFormat => {
@@ -50,7 +49,7 @@ const formatFor = (timeZone: string): Intl.DateTimeFormat => {
   return made;
 };
 
-/** A date whose UTC fields are those that a clock on the wall shows in `timeZone`. */
+/** A date whose UTC fields are the local time in `timeZone`. */
 const wallClock = (date: Date, timeZone: string): Date => {
   const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
   for (const { type, value } of formatFor(timeZone).formatToParts(date)) shown[type] = Number(value);
@@ -60,7 +59,6 @@ const wallClock = (date: Date, timeZone: string): Date => {
   return wall;
 };
 
-/** Whether the runtime knows the time zone, such as `Europe/Berlin`. */
 export const isTimeZone = (name: string | undefined): boolean => {
   if (name === undefined) return false;
   try {

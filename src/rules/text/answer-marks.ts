@@ -1,7 +1,7 @@
-/** Members of answers that only software reads: with their usual values they say nothing to a reader. Any other value is read. */
+// Members of answers that only software reads, with their usual values. Other values are read.
 
 const idNames = /^(?:id|.*_id)$/;
-/** As providers make them, at random. */
+/** Random ids of providers. */
 const madeId = /^[a-z]{2,12}[-_][\w-]{12,}$/i;
 
 const words: ReadonlySet<string> = new Set(
@@ -17,7 +17,7 @@ const wordNames: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-/** What an answer repeats of its own request. */
+/** Members that repeat the request. */
 const repeated: ReadonlySet<string> = new Set(
   'instructions tools tool_choice metadata text user safety_identifier prompt_cache_key reasoning prompt'.split(' '),
 );
@@ -25,7 +25,7 @@ const repeated: ReadonlySet<string> = new Set(
 export const isIdOfAnswer = (name: string, value: unknown): boolean =>
   typeof value === 'string' && idNames.test(name) && madeId.test(value);
 
-/** Whether nobody reads it; what pads a stream is random letters. */
+/** Whether rules skip it; `obfuscation` pads streams with random letters. */
 export const isUnread = (name: string, value: unknown): boolean =>
   typeof value === 'string' &&
   (isIdOfAnswer(name, value) ||
@@ -34,6 +34,6 @@ export const isUnread = (name: string, value: unknown): boolean =>
     (name === 'type' && /^(?:ping|output_item|[a-z]+_delta)$/.test(value)) ||
     (name === 'obfuscation' && /^[A-Za-z0-9]{0,64}$/.test(value)));
 
-/** The members of a response that its request does not have. */
+/** The response without members of its request. */
 export const withoutRepeats = (response: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(response).filter(([name]) => !repeated.has(name)));

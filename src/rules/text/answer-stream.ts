@@ -2,15 +2,15 @@ import { withoutRepeats } from './answer-marks.ts';
 import { answerOf, hiddenIn, inputOf, isObject, type Json, jsonOf, listOf, objectOf } from './answer-text.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
 
-/** Streamed answers, put together again while their events pass. */
+// Streamed answers, assembled from their events.
 
 type Endpoint = RequestText['endpoint'];
 type Made = Record<string, unknown>;
 
-/** Members that name something, and so are not continued by the next event that has them. */
+/** Members that later events do not continue. */
 const labels: ReadonlySet<string> = new Set(['type', 'role', 'id', 'index', 'object', 'status']);
 
-/** Adds what the next event says of a thing to what is known of it: strings are continued, lists too, by `index` where they have it. */
+/** Adds an event to what is known: strings and lists are continued, lists by `index` if there is one. */
 const extend = (known: Made, more: Json): void => {
   for (const [name, value] of Object.entries(more)) {
     if (value === null || value === undefined) continue;
@@ -20,7 +20,7 @@ const extend = (known: Made, more: Json): void => {
   }
 };
 
-/** `__proto__` is a name like any other. */
+/** `__proto__` is an ordinary name. */
 const set = (known: Made, name: string, value: unknown): void => {
   Object.defineProperty(known, name, { value, enumerable: true, configurable: true, writable: true });
 };
@@ -64,17 +64,15 @@ const isTextAfter = (last: unknown, item: unknown): boolean =>
   typeof item.text === 'string' &&
   Object.keys(item).length === 2;
 
-/** What of a stream is not of its form, each of it once; what comes in pieces is joined by where it stands. */
+/** Everything that does not fit the form of the stream, once each; pieces are joined by their place. */
 class Rest {
   readonly #said = new Map<string, unknown>();
   readonly #made: Made = {};
 
-  /** Something that says what it says at once. */
   add(value: unknown): void {
     const key = typeof value === 'string' ? value : JSON.stringify(value);
     if (key !== undefined && key !== '{}') this.#said.set(key, value);
   }
-  /** A piece of something. */
   addTo(place: string, piece: Json): void {
     extend(this.#made, { [place]: piece });
   }
@@ -85,11 +83,10 @@ class Rest {
 
 interface Stream {
   add(event: Json): void;
-  /** The answer as it would have been in one piece. */
+  /** The answer in one piece. */
   body(): Json;
 }
 
-/** Events of the messages API. */
 const messageStream = (rest: Rest): Stream => {
   const blocks = new Map<unknown, Made>();
   const inputs = new Map<unknown, string>();
@@ -115,7 +112,7 @@ const messageStream = (rest: Rest): Stream => {
         const { usage, delta, ...others } = event;
         whole.usage = { ...objectOf(whole.usage), ...objectOf(usage) };
         Object.assign(whole, objectOf(delta));
-        // The next of them takes the place of what this one says.
+        // The next event replaces these values.
         for (const each of [usage, delta, others]) rest.add(each);
       } else if (type !== 'ping' && type !== 'message_stop' && type !== 'content_block_stop') {
         rest.addTo(String(type), event);
@@ -131,7 +128,6 @@ const messageStream = (rest: Rest): Stream => {
   };
 };
 
-/** Chunks of a chat completion. */
 const completionStream = (rest: Rest): Stream => {
   const choices = new Map<unknown, Made>();
   let usage: unknown;
@@ -153,20 +149,16 @@ const completionStream = (rest: Rest): Stream => {
   };
 };
 
-/** Pieces of one thing. */
 interface Pieces {
   readonly event: Json;
   text: string;
 }
 
-/**
- * Events of a response. What comes in pieces, in events of what is done and in the response that ends it is one text; where it
- * is not, all of it is read.
- */
+/** Events of a response. Text that arrives in pieces, in events and in the final response is read once if equal, and otherwise in full. */
 const responseStream = (rest: Rest): Stream => {
   const items = new Map<unknown, Json>();
   const pieces = new Map<string, Pieces>();
-  /** Each by its text. */
+  /** By their JSON. */
   const told = new Map<string, unknown>();
   let last: Json = {};
   const tell = (value: unknown): void => {
@@ -179,7 +171,7 @@ const responseStream = (rest: Rest): Stream => {
     known.text += delta;
     pieces.set(key, known);
   };
-  /** What came in pieces and stands nowhere else. */
+  /** The text of pieces that is nowhere else. */
   const looseOf = ({ event, text }: Pieces): Json | null => {
     const kind = String(event.type);
     if (/text|refusal/.test(kind)) return { type: 'message', content: [{ type: 'output_text', text }] };
@@ -233,10 +225,10 @@ function* stringsIn(value: unknown): Generator<string> {
 
 const streams = { messages: messageStream, 'chat.completions': completionStream, responses: responseStream };
 
-/** An answer that is put together while its events pass, whole events at a time. */
+/** An answer that is assembled from whole events. */
 export interface StreamedText {
   add(events: string): void;
-  /** @throws what reading an event has thrown: what cannot be read cannot be judged */
+  /** @throws the error of reading an event: what cannot be read cannot be judged */
   text(): ResponseText;
 }
 

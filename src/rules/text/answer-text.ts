@@ -3,7 +3,7 @@ import { withoutRepeats } from './answer-marks.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
 import { isInexact, stringsOf } from './strings.ts';
 
-/** Answers in the form of an API, as rules of the response direction read them: all that their client is given. */
+// Answers of all APIs as rules of the response direction read them.
 
 export type Json = Readonly<Record<string, unknown>>;
 type Block = ResponseText['content'][number];
@@ -11,7 +11,7 @@ type Block = ResponseText['content'][number];
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 export const objectOf = (value: unknown): Json => (isObject(value) ? value : {});
-/** What is no object in a list is what it says. */
+/** Other items count as texts. */
 export const listOf = (value: unknown): readonly Json[] =>
   Array.isArray(value) ? value.map((item) => (isObject(item) ? item : { text: item })) : [];
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -20,7 +20,7 @@ const numberOf = (value: unknown): number => {
   return Number.isSafeInteger(number) ? (number as number) : 0;
 };
 
-/** In the words of the messages API (contract G.6). */
+/** In the terms of the messages API (contract G.6). */
 const stops: Readonly<Record<string, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
@@ -30,7 +30,7 @@ const stops: Readonly<Record<string, string>> = {
   incomplete: 'max_tokens',
 };
 
-/** What a text says that is JSON; the text itself where it is none. */
+/** The parsed JSON, or the text itself. */
 export const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text);
@@ -39,7 +39,7 @@ export const jsonOf = (text: string): unknown => {
   }
 };
 
-/** What a call is given: JSON with its numbers as they stand, or the text itself where it is none or says more than reading it gives. */
+/** The arguments of a call: JSON with the digits of its numbers, or the text if it is invalid or has repeated members. */
 export const inputOf = (text: string): unknown => {
   const read = jsonOf(text);
   if (isHidden(text, read)) return text;
@@ -48,7 +48,7 @@ export const inputOf = (text: string): unknown => {
 };
 
 const blockOf = (value: Json): Block => (typeof value.type === 'string' ? (value as Block) : { ...value, type: '' });
-/** Content of any form: a string is a text, and so is a string in a list. */
+/** Strings in content are texts. */
 const blocksOf = (content: unknown): Block[] =>
   typeof content === 'string'
     ? [{ type: 'text', text: content }]
@@ -58,13 +58,13 @@ const blocksOf = (content: unknown): Block[] =>
         ? [blockOf(content)]
         : [];
 
-/** What is written, what is called, and what else there is. */
+/** Written text and calls, and everything else. */
 interface Parts {
   readonly content: Block[];
   readonly others: unknown[];
 }
 
-/** A call of a function, in this member or in one by its type, as chat completions have it. */
+/** A call in the form of chat completions, directly or in a member named after its type. */
 const readCall = ({ content, others }: Parts, call: Json): void => {
   const { function: made, custom, ...rest } = call;
   const own = isObject(made) ? made : isObject(custom) ? custom : call;
@@ -84,11 +84,10 @@ const readMessage = (parts: Parts, message: Json): void => {
   if (Array.isArray(calls)) for (const call of listOf(calls)) readCall(parts, call);
   else parts.others.push(calls);
   if (isObject(legacy)) readCall(parts, legacy);
-  // Reasoning, transcripts of audio, sources, whatever comes next.
+  // Reasoning, transcripts of audio, sources, and unknown members.
   parts.others.push(others);
 };
 
-/** An item of a response's output. */
 const readItem = (parts: Parts, item: Json): void => {
   const { type } = item;
   if (type === 'function_call' || type === 'custom_tool_call') readCall(parts, item);
@@ -99,7 +98,7 @@ const readItem = (parts: Parts, item: Json): void => {
   } else {
     parts.others.push(item);
     if (typeof type !== 'string' || !type.endsWith('_call')) return;
-    // A tool of the provider or of a server: what it does is not written by the client's own hand, and is text too.
+    // The input of a provider's tool is text, too.
     const { name, arguments: sent, action } = item;
     const input = typeof sent === 'string' ? inputOf(sent) : action;
     parts.content.push({ type: 'tool_use', name: textOf(name ?? type.slice(0, -'_call'.length)), input });
@@ -142,19 +141,17 @@ const responseText = ({ output, usage, id: _, model: __, ...others }: Json): Tol
 
 const readers = { messages: messageText, 'chat.completions': completionText, responses: responseText };
 
-/** An answer that is put together, with what else its client has been given. */
 export const answerOf = (endpoint: RequestText['endpoint'], body: Json, beside: readonly unknown[]): ResponseText => {
   const told = readers[endpoint](body);
   return { ...told, others: [...told.others, ...beside] };
 };
 
-/** An answer in one piece, as it is written. */
 export const answerText = (endpoint: RequestText['endpoint'], document: string): ResponseText => {
   const body = isInexact(document) ? parseExactly(document) : (JSON.parse(document) as unknown);
   return answerOf(endpoint, objectOf(body), isObject(body) ? hiddenIn(document, body) : [body]);
 };
 
-/** The strings of a document that reading it does not give: those of members that it has twice. Usually none. */
+/** The strings of a document with repeated members, which parsing would lose; usually none. */
 export const hiddenIn = (document: string, read: unknown): readonly string[] => {
   return isHidden(document, read) ? stringsOf(document).all() : [];
 };
@@ -162,7 +159,7 @@ export const hiddenIn = (document: string, read: unknown): readonly string[] => 
 const isHidden = (document: string, read: unknown): boolean =>
   read !== document && stringsOf(document).count !== countOf(read);
 
-/** Names and strings in a value. */
+/** Number of names and strings in a value. */
 const countOf = (value: unknown): number => {
   let count = 0;
   const open: unknown[] = [value];

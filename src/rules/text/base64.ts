@@ -1,10 +1,10 @@
 /**
- * Base64 as its readers take it. Where nothing else stands in it they agree. Else Node stops at the first `=`, Python goes on behind
- * one that completes no group of four, and passes over `-` and `_` unless it reads the alphabet for addresses; all of them pass over
- * what is no letter of Base64. Whoever is strict (Python's `validate`, WHATWG) reads what Python does, or nothing.
+ * Decoders of Base64 differ for other characters: Node stops at the first `=`; Python continues after an `=` that completes no
+ * group of four and skips `-` and `_` except in the URL-safe alphabet. Strict decoders (Python's `validate`, WHATWG) read what Python
+ * does, or nothing.
  */
 
-/** Without its end: one pattern for both would be tried again from each of the blanks that a text may have very many of. */
+/** Removes the padding first, because one pattern for both would backtrack from each of many blanks. */
 const withoutPadding = (text: string): string => {
   const end = text.trimEnd();
   return end.endsWith('==') ? end.slice(0, -2) : end.endsWith('=') ? end.slice(0, -1) : end;
@@ -13,7 +13,7 @@ const withoutPadding = (text: string): string => {
 const letters = /^[A-Za-z0-9+/_\-\r\n]+$/;
 const others = /[^A-Za-z0-9+/=]+/g;
 
-/** Whether it is Base64 as it is meant to be, of either alphabet. */
+/** Whether it is Base64 of either alphabet. */
 export const isBase64 = (text: string): boolean => letters.test(withoutPadding(text));
 
 const isOfAddresses = (text: string): boolean => text.includes('-') || text.includes('_');
@@ -32,7 +32,7 @@ const pythonReads = (text: string): Buffer => {
   return Buffer.from(kept.replaceAll('=', ''), 'base64');
 };
 
-/** The bytes that one of these may stand for, each once. */
+/** The different bytes that decoders read. */
 export const bytesIn = (texts: readonly string[]): readonly Buffer[] => {
   const all: Buffer[] = [];
   const add = (bytes: Buffer): void => {
@@ -42,7 +42,7 @@ export const bytesIn = (texts: readonly string[]): readonly Buffer[] => {
     const bytes = Buffer.from(text, 'base64');
     add(bytes);
     const isOther = isOfAddresses(text);
-    // Where Node has all that the length promises, it has stopped at no `=` before the end.
+    // With all bytes that the length promises, Node stopped at no early `=`.
     if (!isOther && bytes.length === Buffer.byteLength(text, 'base64')) continue;
     add(pythonReads(text));
     if (isOther) add(pythonReads(text.replaceAll('-', '+').replaceAll('_', '/')));

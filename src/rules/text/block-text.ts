@@ -1,17 +1,16 @@
 import { dataSays, dataUrlOf, isOpaque, rawData } from './data.ts';
 import { addLeaves, notice } from './leaves.ts';
 
-/** The text of one message, in pieces. Plain data: it is sent to threads as it is. */
+/** The text of one message in pieces. Plain data, because it is sent to threads. */
 export interface MessagePieces {
-  /** What is written in it, in order: nothing stands between two of these for whoever reads them. */
+  /** The written text in order; the folded copy joins it without separators. */
   readonly text: string[];
-  /** Places in `text` of what was said itself, and is no result of a tool. */
+  /** Indexes in `text` that are not results of tools. */
   readonly said: number[];
-  /** All else that a model may be given of it: thinking, names, ids, titles of sources, fields that Weir does not know. */
+  /** All other strings: thinking, names, ids, titles of sources, unknown fields. */
   readonly beside: string[];
 }
 
-/** What content blocks hold for rules. */
 export interface Found extends MessagePieces {
   images: boolean;
   documents: boolean;
@@ -29,7 +28,7 @@ export const nothingFound = (): Found => ({
   thinking: false,
 });
 
-/** Reads a message's content, of whichever API and whatever its blocks are called. */
+/** Reads content of any API and unknown types. */
 export const readContent = (found: Found, content: unknown, said: boolean): void => {
   if (typeof content === 'string') note(found, content, said);
   else if (Array.isArray(content)) for (const block of content) readContent(found, block, said);
@@ -41,7 +40,7 @@ const note = (found: Found, text: unknown, said: boolean): void => {
     if (text === '') return;
     if (said) found.said.push(found.text.length);
     found.text.push(text);
-    // The model has the address, and may have been given what it holds.
+    // The model has the URL, and perhaps its contents.
     const url = dataUrlOf(text);
     if (url !== null && url.says !== '') found.beside.push(url.says);
   } else if (text != null) addLeaves(found.beside, text, { met: found });
@@ -50,7 +49,7 @@ const note = (found: Found, text: unknown, said: boolean): void => {
 const readBlock = (found: Found, block: Block, said: boolean): void =>
   readOthers(found, block, readWritten(found, block, said));
 
-/** Where the usual kinds have what is written. What they are called says nothing then. */
+/** Members with the written text of usual blocks. */
 const read = {
   text: ['type', 'text'],
   refusal: ['type', 'refusal'],
@@ -59,7 +58,7 @@ const read = {
   content: ['type', 'content'],
 } as const;
 
-/** Reads what is written in a block, by its kind. @returns the members that it was in; the others are read beside it */
+/** Reads the written text of a block. @returns the members that were read; the others are read apart */
 const readWritten = (found: Found, block: Block, said: boolean): readonly string[] => {
   const { type } = block;
   switch (type) {
@@ -121,12 +120,12 @@ const readWritten = (found: Found, block: Block, said: boolean): readonly string
   }
 };
 
-/** Of a block that Weir does not know whatever it says is read, and what it holds of blocks that it does. */
+/** Reads all of an unknown block, and the known blocks in it. */
 const readStrange = (found: Found, block: Block, said: boolean): readonly string[] => {
   const { type, text, input, content } = block;
   if (typeof type === 'string') notice(found, 'type', type);
   if (block.reasoning_content != null || block.reasoning != null || block.thinking != null) found.thinking = true;
-  // Whatever it is called, that is what its writing is called.
+  // Unknown blocks usually have these members.
   note(found, text, said);
   const isCall = typeof type === 'string' && type.endsWith('_tool_use');
   if (isCall) noteInput(found, input, said);
@@ -152,7 +151,7 @@ const readOthers = (found: Found, block: Block, known: readonly string[]): void 
   }
 };
 
-/** Title and context are read by models too. */
+/** Models also read title and context. */
 const readDocument = (found: Found, block: Block, said: boolean): readonly string[] => {
   note(found, block.title, said);
   note(found, block.context, said);

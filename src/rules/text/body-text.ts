@@ -2,21 +2,20 @@ import type { RequestText } from './request-text.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What of a request its body does not say, or not as rules name it. */
+/** Values of a request that its body does not have, or not in the terms of rules. */
 export type Beside = Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'>;
 
-/** Members that no model is given. */
+/** Outermost members that no model is given. */
 const unsent: ReadonlySet<string> = new Set([
   ...['model', 'metadata', 'policy_ids', 'service_tier', 'inference_geo', 'user', 'safety_identifier'],
   ...['prompt_cache_key', 'prompt_cache_retention', 'truncation', 'speed'],
 ]);
 
-/** What is left of a body once its conversation has been read. Nobody gives words to a member's name here: values alone. */
+/** The other members' values that may hold text; their names are part of the protocol. */
 const othersOf = (body: Body, ...read: readonly string[]): readonly unknown[] => {
   const others: unknown[] = [];
   for (const name in body) {
     const value = body[name];
-    // Numbers and the like hold no text.
     if (!mayHoldText(value) || unsent.has(name) || read.includes(name)) continue;
     others.push(value);
   }
@@ -29,7 +28,7 @@ const mayHoldText = (value: unknown): boolean =>
 const isObject = (value: unknown): value is Body =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The items of a list, in whatever form they are: one that is no object is what it says. */
+/** Items in any form; other values than objects count as content. */
 const itemsOf = (value: unknown): readonly Body[] =>
   (Array.isArray(value) ? value : value == null ? [] : [value]).map(itemOf);
 
@@ -37,7 +36,7 @@ const itemOf = (value: unknown): Body => (isObject(value) ? value : { content: v
 
 const named = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** Those that a server is told to offer, in one of the forms of its APIs. */
+/** Names of tools that a server is allowed to offer, in any form of the APIs. */
 const allowedOf = ({ allowed_tools: allowed, tool_configuration: configuration, configs }: Body): readonly string[] => {
   const listed = isObject(allowed)
     ? allowed.tool_names
@@ -46,10 +45,7 @@ const allowedOf = ({ allowed_tools: allowed, tool_configuration: configuration, 
   return isObject(configs) ? Object.keys(configs) : [];
 };
 
-/**
- * The names that a tool is declared under: of a function, of one of another type, of all that a server is allowed to offer. A tool
- * has each name that it says, since it is the upstream that chooses among them.
- */
+/** All names under which a tool is declared, because the upstream chooses among them. */
 const namesOf = (tool: Body): readonly string[] => {
   const { name, type, server_label: label, mcp_server_name: server, tools } = tool;
   const inner = Object.values(tool)
@@ -61,7 +57,7 @@ const namesOf = (tool: Body): readonly string[] => {
   return all.size > 0 ? [...all] : [named(label) ?? named(server) ?? String(type ?? '')];
 };
 
-/** The name of a server is none of a tool, unless nothing is said of its tools. */
+/** A server's name counts only if none of its tools is named. */
 const offeredBy = (server: Body): readonly string[] => {
   const allowed = allowedOf(server);
   return allowed.length > 0 ? allowed : namesOf(server);
@@ -76,7 +72,7 @@ const toolsOf = ({ tools, functions, mcp_servers: servers }: Body): RequestText[
         ...itemsOf(servers).flatMap(offeredBy),
       ].map((name) => ({ name }));
 
-/** What a request says to policies of who asks, and for what. */
+/** Metadata for policies, with the user's id in any form. */
 export const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): RequestText['metadata'] => {
   if (metadata == null && safe == null && user == null) return undefined;
   const given = isObject(metadata) ? metadata : {};
@@ -86,7 +82,7 @@ export const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): R
 type Message = RequestText['messages'][number];
 const roles: ReadonlySet<string> = new Set(['user', 'assistant', 'system', 'developer', 'tool', 'function']);
 
-/** A role however it is written; one that nobody knows stays, and is a text that the model may be given. */
+/** Normalizes a role; unknown roles stay, and count as text. */
 const roleOf = (role: unknown): { readonly role: string; readonly strange?: Body } => {
   if (role === undefined) return { role: 'user' };
   if (typeof role !== 'string') return { role: 'unknown', strange: { role } };
@@ -97,7 +93,7 @@ const roleOf = (role: unknown): { readonly role: string; readonly strange?: Body
 
 const isOfSystem = ({ role }: Message): boolean => role === 'system' || role === 'developer';
 
-/** The messages, with those of the system that lead apart. */
+/** Separates the leading system messages. */
 const withSystem = (lead: unknown, all: readonly Message[]): Pick<RequestText, 'system' | 'messages'> => {
   const first = all.findIndex((message) => !isOfSystem(message));
   const count = first === -1 ? all.length : first;
@@ -108,7 +104,7 @@ const withSystem = (lead: unknown, all: readonly Message[]): Pick<RequestText, '
   return { system, messages };
 };
 
-/** Whether a message is no more than a known role and its content, as nearly every one is: then it is taken as it is. */
+/** Whether a message has only a known role and content, as nearly all do; it is then used as it is. */
 const isPlain = (message: Body): message is Body & Message => {
   if (typeof message.role !== 'string' || !roles.has(message.role)) return false;
   for (const name in message) if (name !== 'role' && name !== 'content') return false;
@@ -127,7 +123,7 @@ const chatMessage = (message: Body): Message => {
   return { role, content: [content, { type: 'refusal', refusal }, ...called, { ...others, ...strange }] };
 };
 
-/** A call, and beside it what else the two of its objects say, in members of the same names too. */
+/** A call, and the other members of both of its objects. */
 const callOf = (call: Body): readonly Body[] => {
   if (!isObject(call.function)) return [call];
   const { function: made, ...beside } = call;
@@ -176,10 +172,10 @@ const conversationIn = (
   }
 };
 
-/** A body of one of the APIs as rules read it: all that a model may be given of it, in members that Weir knows or not. */
+/** A body of an API as rules read it. */
 export const bodyText = (body: Body, { endpoint, model, maxTokens, inputTokens, stream }: Beside): RequestText => {
   const { system, messages, others } = conversationIn(endpoint, body);
   const [tools, metadata] = [toolsOf(body), metadataOf(body)];
-  // Every member by its name, here and in what follows: to copy an object with `...` takes a microsecond.
+  // Members by name, because copying an object with `...` takes a microsecond.
   return { endpoint, model, maxTokens, inputTokens, stream, system, messages, others, tools, metadata };
 };

@@ -1,10 +1,10 @@
-/** The texts that bytes may be: in UTF-8, in the character sets that they are said to be in, and in the one that their mark says. */
+// Bytes as texts: in UTF-8, in declared character sets, and in UTF-16.
 
 const charsets = /charset\s*=\s*["']?([^"';,\s]+)/gi;
 
 const headBytes = 96;
 
-/** By its mark, or by more than every other byte of its head being zero. */
+/** By the byte order mark, or by zeros in more than half of every other byte. */
 export const utf16In = (bytes: Buffer): 'utf-16le' | 'utf-16be' | null => {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
@@ -18,7 +18,7 @@ export const utf16In = (bytes: Buffer): 'utf-16le' | 'utf-16be' | null => {
   return odd > length / 4 ? 'utf-16le' : even > length / 4 ? 'utf-16be' : null;
 };
 
-/** A set that nobody knows is none. */
+/** '' for unknown character sets. */
 const decoded = (bytes: Buffer, label: string): string => {
   try {
     return new TextDecoder(label).decode(bytes);
@@ -27,7 +27,7 @@ const decoded = (bytes: Buffer, label: string): string => {
   }
 };
 
-/** Nobody is believed who names a set, and no mark is; each set once. */
+/** All candidates count, because no declaration is trusted. */
 export const textsIn = (bytes: Buffer, mediaType: string): readonly string[] => {
   const named = [...mediaType.matchAll(charsets)].map(([, label]) => label!.toLowerCase());
   const marked = utf16In(bytes);

@@ -3,15 +3,15 @@ import { bytesIn, isBase64 } from './base64.ts';
 import { textsIn, utf16In } from './characters.ts';
 import { UnreadableText } from './unreadable-text.ts';
 
-/** What data says that comes inside of JSON: Base64, data URLs, and what is no text at all. */
+// Data within JSON as text: Base64, data URLs, and files.
 
-/** Media types whose bytes are not text. All else that comes in Base64 is read as text. */
+/** Media types of binary files; all other Base64 is read as text. */
 const binary =
   /^\s*(?:(?:image\/(?!svg)|audio\/|video\/|font\/)|application\/(?:pdf|zip|gzip|vnd\.openxmlformats|msword|vnd\.ms-))/i;
-/** How such files begin. */
+/** First bytes of such files. */
 const magics = [
   ...['%PDF', '\x89PNG', '\xff\xd8\xff', 'GIF8', 'RIFF', 'PK\x03\x04', '\x1f\x8b', 'OggS', 'ID3', 'fLaC'],
-  // MP3 without a head, AAC, WebM.
+  // MP3 without a header, AAC, WebM.
   ...['\xff\xfb', '\xff\xf3', '\xff\xf2', '\xff\xf1', '\xff\xf9', '\x1aE\xdf\xa3'],
 ];
 /** MP4, AVIF, HEIC. */
@@ -19,10 +19,10 @@ const isMp4 = (head: string): boolean => head.startsWith('ftyp', 4);
 const isControl = (byte: number): boolean => byte < 32 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13;
 const sayable = /[^\p{Cc}\ufffd]/u;
 
-/** Shorter than this, nothing that is sealed or signed is. */
+/** Signatures and ciphertext are longer. */
 const leastOpaque = 64;
 
-/** Nobody is believed who begins a text like one: hardly any file is valid UTF-8. */
+/** Files are hardly ever valid UTF-8, so a text that begins like a file is a text. */
 const isKnownFile = (bytes: Buffer): boolean => {
   const head = bytes.subarray(0, 8).toString('latin1');
   const isOne = isMp4(head) || magics.some((magic) => head.startsWith(magic));
@@ -30,7 +30,7 @@ const isKnownFile = (bytes: Buffer): boolean => {
 };
 const headBytes = 384;
 
-/** Its last character may be cut off. */
+/** The last character may be incomplete. */
 const beginsAsUtf8 = (head: Buffer): boolean => {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
@@ -43,19 +43,19 @@ const beginsAsUtf8 = (head: Buffer): boolean => {
 const looksLikeText = (bytes: Buffer): boolean => {
   if (isKnownFile(bytes)) return false;
   const head = bytes.subarray(0, 96);
-  // A text that begins with a control still is one.
+  // A control character may begin a text.
   return !head.some(isControl) || utf16In(bytes) !== null || isUtf8(bytes);
 };
 
 const isFileOf = (type: string, bytes: Buffer): boolean => (binary.test(type) || type === '') && isKnownFile(bytes);
 
-/** Whether these bytes are no text. Nobody is believed who calls a text an image. */
+/** Binary data; a declared type is not trusted. */
 const isNoText = (type: string, bytes: Buffer): boolean =>
   isFileOf(type, bytes) || (binary.test(type) && !looksLikeText(bytes));
 
-/** Readings of one piece. Nobody who means well writes what has more of them. */
+/** Different readings of one piece; more are not legitimate. */
 const mostReadings = 4;
-/** Two readings that differ in these alone are one to whoever reads the folded copy. */
+/** Differences that the folded copy removes. */
 const unsaid = /[\0\ufffd]+/g;
 
 const distinct = (texts: readonly string[]): readonly string[] => {
@@ -67,12 +67,12 @@ const distinct = (texts: readonly string[]): readonly string[] => {
   });
 };
 
-/** What bytes of that media type say, that a piece may stand for: each text once. @throws UnreadableText where it may be too many */
+/** The different texts that these bytes may be. @throws UnreadableText if there are too many */
 const readingsOf = (type: string, all: readonly Buffer[]): readonly string[] => {
   const texts = all.flatMap((bytes) => {
     if (isNoText(type, bytes)) return [];
     const read = textsIn(bytes, type);
-    // One byte a letter, where nothing says otherwise.
+    // Latin-1 without other information.
     return read.length === 1 && all.length === 1 && !isUtf8(bytes) ? [...read, bytes.toString('latin1')] : read;
   });
   const said = distinct(texts.filter((text) => sayable.test(text)));
@@ -80,10 +80,7 @@ const readingsOf = (type: string, all: readonly Buffer[]): readonly string[] => 
   return said;
 };
 
-/**
- * What data in Base64 says. Who writes plain words where it should be has written words.
- * @param asSent the same before it was decoded from an address, which not every reader does
- */
+/** The texts of Base64 data; also the data itself if it is not Base64. @param asSent the data before percent-decoding, which not every reader does */
 export const dataSays = (mediaType: string, data: string, asSent: string = data): readonly string[] => {
   const bytes = bytesIn([data, asSent]);
   if (bytes.every((each) => isFileOf(mediaType, each))) return [];
@@ -93,12 +90,12 @@ export const dataSays = (mediaType: string, data: string, asSent: string = data)
 };
 
 const percentSign = 0x25;
-/** Of the two digits behind a percent sign; not a number where they are none. */
+/** Two hexadecimal digits; NaN otherwise. */
 const escapedByte = (bytes: Buffer, at: number): number => 16 * hexDigit(bytes[at]) + hexDigit(bytes[at + 1]);
 const hexDigit = (code = 0): number =>
   code >= 48 && code < 58 ? code - 48 : (code | 32) >= 97 && (code | 32) < 103 ? (code | 32) - 87 : Number.NaN;
 
-/** With `%41` as the byte that it stands for. */
+/** Decodes `%41`. */
 const unescaped = (text: string): Buffer => {
   const bytes = Buffer.from(text);
   if (!text.includes('%')) return bytes;
@@ -112,10 +109,10 @@ const unescaped = (text: string): Buffer => {
   return bytes.subarray(0, end);
 };
 
-/** Each once, one on each line. */
+/** The different texts, one per line. */
 const lines = (...texts: readonly string[]): string => [...new Set(texts)].filter((text) => text !== '').join('\n');
 
-/** Media types by which nobody says anything. */
+/** Media types that are not read as text. */
 export const usualMediaTypes: ReadonlySet<string> = new Set(
   (
     'image/png image/jpeg image/gif image/webp image/svg+xml application/pdf application/json application/octet-stream ' +
@@ -123,10 +120,10 @@ export const usualMediaTypes: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Wherever it stands: not all readers want it at the end. */
+/** Anywhere, because not all readers require it at the end. */
 const base64Mark = /;\s*base64\s*(?=;|$)/i;
 
-/** What a data URL holds, and what is said where its media type should be; null for what is none. */
+/** The media type and text of a data URL; null for other strings. */
 export const dataUrlOf = (text: string): { readonly mediaType: string; readonly says: string } | null => {
   if (!isDataUrl(text)) return null;
   const comma = text.indexOf(',');
@@ -143,15 +140,15 @@ export const dataUrlOf = (text: string): { readonly mediaType: string; readonly 
 
 const isDataUrl = (text: string): boolean => {
   const first = text.charCodeAt(0);
-  // Nearly all text begins otherwise.
+  // Nearly all texts begin differently.
   return (first === 100 || first === 68 || first <= 32) && /^\s*data:/i.test(text);
 };
 
-/** Whether it is what nobody reads: long, in Base64, and no text when it is decoded. So are signatures and what is encrypted. */
+/** Long Base64 that is no text when decoded: signatures, ciphertext. */
 export const isOpaque = (text: string): boolean =>
   text.length >= leastOpaque && isBase64(text) && !bytesIn([text.slice(0, 512)]).some(looksLikeText);
 
-/** What a string says that may be data without saying so: itself, and its texts where it is Base64 to any reader. */
+/** A string that may be Base64: itself, and its decoded texts. */
 export const rawData = (text: string): readonly string[] => {
   const says = readingsOf('', bytesIn([text]));
   const isData = isBase64(text) && says.length === 0 && text.length >= leastOpaque;

@@ -2,12 +2,9 @@ import { ExactNumber } from '../../json/exact-number.ts';
 import { dataSays, dataUrlOf, isOpaque, rawData, usualMediaTypes } from './data.ts';
 import { saidIn } from './strings.ts';
 
-/**
- * The strings of a value of any shape, with the names of members where those are the client's own words. Nothing is left out
- * but what no model reads as text: marks of the protocol, and what is not text when it is decoded.
- */
+// All strings in a value of any shape, with names of members that are not part of a protocol, and without what no model reads as text.
 
-/** Words of the protocol and of JSON Schema: as names of members, and as values of `type`, nobody says anything by them. */
+/** Words of the protocols and of JSON Schema, which are skipped as names and as values of `type`. */
 const protocol: ReadonlySet<string> = new Set(
   (
     'type text name id description title input input_schema parameters function strict schema json_schema format role content ' +
@@ -22,14 +19,14 @@ const protocol: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Members that hold something sealed or signed, which no model reads as text. What is plain text there all the same is read. */
+/** Members with ciphertext or signatures; plain text in them is read. */
 const sealed: ReadonlySet<string> = new Set(['signature', 'encrypted_content', 'encrypted_index']);
-/** Members that hold Base64 without saying of what. */
+/** Members with Base64 of unknown type. */
 const raw: ReadonlySet<string> = new Set(['file_data', 'data', 'b64_json', 'image_data', 'bytes', 'result']);
-/** Members of whose data URLs a model is given what they hold. Anywhere else it may be given the letters. */
+/** Members whose data URLs are fetched for the model; elsewhere it may read the URL itself. */
 const fetched: ReadonlySet<string> = new Set([...raw, 'url', 'image_url', 'file_url']);
 
-/** Members whose usual values say nothing. Any other value of them is read. */
+/** Usual values of members, which are skipped. */
 const usual: Readonly<Record<string, ReadonlySet<string>>> = {
   type: protocol,
   ttl: new Set(['5m', '1h']),
@@ -38,28 +35,27 @@ const usual: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 const isUsual = (name: string, value: string): boolean => Object.hasOwn(usual, name) && usual[name]!.has(value);
 
-/** What was met on the way beside text. */
 export interface Met {
   images: boolean;
   documents: boolean;
 }
 
 export interface Reading {
-  /** Whether it is the input of a tool, of which a model sees every name and number. */
+  /** The input of a tool, of which models read all names and numbers. */
   readonly isInput?: boolean;
   readonly met?: Met | undefined;
-  /** Members of `value` itself that have been read. */
+  /** Members of `value` that were read already. */
   readonly except?: readonly string[];
-  /** Members that nobody reads. */
+  /** Members to skip. */
   readonly skips?: (name: string, value: unknown) => boolean;
-  /** Whether names of members say nothing. */
+  /** Skips all names. */
   readonly isNameless?: boolean;
 }
 
 const imageWords = /image|screenshot/i;
 const documentWords = /document|file|pdf|upload/i;
 
-/** Notes what a string shows of pictures and documents, in a member of that name. */
+/** Notes images and documents by a member's name and string. */
 export const notice = (met: Met, name: string, value: string): void => {
   if (name === 'type' || name === 'media_type' || name === 'mime_type') {
     if (imageWords.test(value)) met.images = true;
@@ -73,14 +69,13 @@ const noticeData = (met: Met, mediaType: string): void => {
   else met.documents = true;
 };
 
-/** What `data` stands beside in a source. */
 interface Source {
   readonly type?: unknown;
   readonly media_type?: unknown;
 }
 const noSource: Source = {};
 
-/** A string of a member as a model is given it. */
+/** The texts of a member's string. */
 const sayings = (name: string, text: string, of: Source, met: Met | undefined): readonly string[] => {
   const url = dataUrlOf(text);
   if (url !== null) {
@@ -93,10 +88,7 @@ const sayings = (name: string, text: string, of: Source, met: Met | undefined): 
   return raw.has(name) ? rawData(text) : [text];
 };
 
-/**
- * Adds the strings of `value` to `into`, in order. A list of what is still to be read instead of recursion, for the depth is
- * the client's choice.
- */
+/** Adds the strings of `value` to `into` in order; iterative, because clients choose the depth. */
 export const addLeaves = (into: string[], value: unknown, reading: Reading = {}): void => {
   const { isInput = false, met, skips, isNameless = false, except } = reading;
   const open: unknown[] = [value];
@@ -133,7 +125,7 @@ export const addLeaves = (into: string[], value: unknown, reading: Reading = {})
   }
 };
 
-/** A string that has been read already. */
+/** A string that was read already. */
 class Said {
   readonly text: string;
   constructor(text: string) {
@@ -141,10 +133,10 @@ class Said {
   }
 }
 
-/** Members of blocks that APIs always have say nothing where they hold nothing. Deeper names are the client's. */
+/** Empty members of blocks are skipped; deeper names are the client's. */
 const isNothing = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0);
 
-/** What a text says that is JSON, which a model reads without its escapes; the text itself where it is not. */
+/** The strings of a JSON text without escapes; other texts unchanged. */
 export const unpacked = (text: string): string => {
   if (!/^\s*[[{"]/.test(text)) return text;
   try {

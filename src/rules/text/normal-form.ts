@@ -1,27 +1,24 @@
 import { inParts } from './parts.ts';
 import { UnreadableText } from './unreadable-text.ts';
 
-/**
- * A row of marks is put in order by insertion: forty thousand of them in one row take seconds. No language has more than a few, so
- * that beyond 32 each 32 are brought into the form by themselves.
- */
+// Normalizing sorts rows of marks by insertion: forty thousand in a row take seconds. Beyond 32, each 32 are normalized separately.
 
-/** Those that NFKC makes marks of, too. */
+/** Including those that NFKC turns into marks. */
 const markAt = /[\p{M}\uff9e\uff9f]/uy;
 const longRow = /[\p{M}\uff9e\uff9f]{33}/u;
 const parts = /[^\p{M}\uff9e\uff9f]*[\p{M}\uff9e\uff9f]{0,32}/gu;
 
-/** Shorter than this, the longest row takes no time. */
+/** Short texts are fast in any case. */
 const little = 256;
 
-/** Nearly all text has none of these: it is below U+0300, general punctuation, ideographs, Hangul. */
+/** False for nearly all text: below U+0300, general punctuation, ideographs, Hangul. */
 const mayBeMark = (code: number): boolean =>
   code >= 0x300 &&
   !(code >= 0x2000 && code < 0x20d0) &&
   !(code >= 0x3400 && code < 0xa66f) &&
   !(code >= 0xac00 && code < 0xd800);
 
-/** One of every 32 units is looked at. */
+/** Checks one of every 32 units. */
 const hasLongRow = (text: string): boolean => {
   for (let at = 31; at < text.length; at += 32) {
     if (!mayBeMark(text.charCodeAt(at))) continue;
@@ -38,7 +35,7 @@ const wholeInForm = (form: Form, text: string): string =>
 
 export type Form = 'NFC' | 'NFKC';
 
-/** How many UTF-16 units normal forms may still add to texts: NFKC makes eighteen of one, of some. */
+/** UTF-16 units by which normal forms may still grow; NFKC makes eighteen of one for some. */
 export interface Room {
   left: number;
 }
@@ -53,14 +50,14 @@ const within = (form: Form, text: string, room: Room): string => {
 };
 
 /**
- * The text in a normal form, in a time that grows with its length alone.
- * @param room what it may grow by, which is taken from it as it grows
+ * Normalizes in linear time.
+ * @param room reduced by the growth
  * @throws UnreadableText as soon as there is no more room
  */
 export const inForm = (form: Form, text: string, room: Room): string =>
   inParts(text, (part) => within(form, part, room));
 
-/** Takes what the form would, of each part as it is made ready for it. @throws UnreadableText */
+/** Takes the room that the form would need, without keeping the text. @throws UnreadableText */
 export const takeRoom = (form: Form, text: string, room: Room, ready: (part: string) => string): void => {
   inParts(text, (part) => {
     within(form, ready(part), room);

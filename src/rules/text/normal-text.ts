@@ -4,17 +4,16 @@ import { foldedWithin } from './fold.ts';
 import { unpacked } from './leaves.ts';
 import { inForm, noRoom, type Room } from './normal-form.ts';
 
-/** Nothing below U+0300, the first combining mark, changes in NFC. The engine knows that of most strings unread. */
+/** NFC changes nothing below U+0300, the first combining mark. */
 const mayChange = /[\u0300-\u{10ffff}]/u;
 
-/** Two texts, newline-joined where neither is empty. */
+/** Joins two texts with a line feed unless one is empty. */
 export const lines = (one: string, other: string): string =>
   one === '' ? other : other === '' ? one : `${one}\n${other}`;
 
 /**
- * One of the two copies of the texts of a request or answer (contract H). The folded one is as a reader takes it: who writes one
- * word in two blocks has written one word, and JSON is read without its escapes. All texts of a copy share the room to grow in: more
- * than rules may read is not made, and each of its methods throws an UnreadableText instead.
+ * One of the two copies of a view's texts (contract H). The folded copy joins pieces without separators and reads JSON without escapes.
+ * All texts share the room for growth; without room the methods throw UnreadableText.
  */
 export class Copy {
   readonly isFolded: boolean;
@@ -24,12 +23,12 @@ export class Copy {
     this.isFolded = isFolded;
   }
 
-  /** What was written one after the other. */
+  /** For consecutive pieces. */
   written(pieces: readonly string[]): string {
     return this.#joined(pieces, this.isFolded ? '' : '\n');
   }
 
-  /** What stands apart from each other. */
+  /** For separate pieces. */
   apart(pieces: readonly string[]): string {
     return this.#joined(pieces, '\n');
   }
@@ -38,7 +37,7 @@ export class Copy {
     return this.#formed(this.isFolded ? unpacked(text) : text);
   }
 
-  /** Nothing composes across a line break, so joining texts that are in NFC already gives the same. */
+  /** Nothing composes across a line feed, so texts in NFC can be joined. */
   #joined(pieces: readonly string[], between: string): string {
     if (pieces.length < 2) return pieces.length === 0 ? '' : this.one(pieces[0]!);
     return this.#formed((this.isFolded ? pieces.map(unpacked) : pieces).join(between));
@@ -51,11 +50,10 @@ export class Copy {
   }
 }
 
-/** The whole text of a message. */
 export const textOf = (copy: Copy, { text, beside }: MessagePieces): string =>
   lines(copy.written(text), copy.apart(beside));
 
-/** Calls `make` on the first read and keeps what it gave, or that it failed. */
+/** Calls `make` once and keeps its result or error. */
 export const normalizedOnce = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | { readonly error: unknown } | undefined;
   return () => {

@@ -1,16 +1,16 @@
-/** Long texts are brought into their forms part by part: what many small matches and long normal forms take is memory of one part. */
+// Long texts are converted in parts, which bounds the memory of matches and normal forms.
 
 export const partUnits = 32 * 1024;
-/** What is longer between two blanks is no word, and is cut as well. */
+/** Longer runs without a blank are not words and may be cut. */
 export const longestWord = 1024;
 
-/** What may join what is before it: marks, letters of syllables, and what a normal form makes them of. */
+/** Characters that may join the previous one. */
 const joins = /[\p{M}\u0e33\u0eb3\u1160-\u11ff\u3131-\u3163\uff9e-\uffdc\u{16d67}\u{16d68}]/uy;
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code < 0xe000;
-/** A blank, a mark of punctuation or a control of ASCII. */
+/** ASCII blanks, punctuation and controls. */
 const isBetweenWords = (code: number): boolean =>
   code < 48 || (code > 57 && code < 65) || (code > 90 && code < 97) || (code > 122 && code < 128);
-/** `\u0041`, or one of a pair of them. */
+/** `\u0041`. */
 const escapeUnits = 6;
 
 const isWhole = (text: string, at: number): boolean => {
@@ -27,7 +27,7 @@ const endOfPart = (text: string, from: number): number => {
   return text.length;
 };
 
-/** The text with each of its parts as it is made; the text itself where none is made another. Characters and escapes stay whole. */
+/** Converts each part; unchanged texts return as they are. Characters and escapes stay whole. */
 export const inParts = (text: string, make: (part: string) => string): string => {
   if (text.length <= partUnits) return make(text);
   const made: string[] = [];

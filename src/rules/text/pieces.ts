@@ -6,12 +6,12 @@ import { addLeaves } from './leaves.ts';
 import { inForm } from './normal-form.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
 
-/** What rules read of a request, in pieces that are not yet brought to any form. Plain data: it is sent to threads as it is. */
+/** The strings of a request before normalization. Plain data, because it is sent to threads. */
 export interface RequestPieces
   extends Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'> {
   readonly system: MessagePieces;
   readonly messages: readonly (MessagePieces & { readonly role: string })[];
-  /** Of the rest of the request. */
+  /** The rest of the request. */
   readonly others: readonly string[];
   readonly toolNames: readonly string[];
   readonly metadata: readonly (readonly [string, string])[];
@@ -63,12 +63,12 @@ export const piecesOf = (request: RequestText): RequestPieces => {
     metadata: entriesIn(request.metadata),
     images,
     documents,
-    // Unspecified: like its neighbours it speaks of what the messages hold, not of whether the answer may think.
+    // Unspecified: about the messages' contents, not whether the answer may think.
     thinking,
   };
 };
 
-/** What is not written stands after what is: calls, which are also apart, thinking, sources, all else. */
+/** Calls, thinking, sources and the rest follow the written text. */
 export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: ResponseText): ResponsePieces => {
   const text = nothingFound();
   const calls: { name: string; arguments: string }[] = [];
@@ -101,12 +101,12 @@ export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: 
 const ofCall = ['type', 'name', 'input', 'id'];
 const writtenIn = ({ text, beside }: MessagePieces): MessagePieces => ({ text, said: [], beside });
 
-/** How much quicker text that is ASCII alone is brought into its two copies than any other (measured). */
+/** ASCII is converted this many times as fast as other text (measured). */
 const asciiShare = 8;
 const beyondAscii = /[^\t\n\r -~]/;
 
 const asciiUnits = (text: string): number => (beyondAscii.test(text) ? grownUnits(text) : text.length / asciiShare);
-/** NFKC makes eighteen characters of one, of some. */
+/** NFKC makes eighteen characters of one for some. */
 const grownUnits = (text: string): number =>
   text.length > maxBuiltOnLoop
     ? text.length
@@ -117,7 +117,7 @@ const unitsIn = (pieces: readonly string[], unitsOf: (text: string) => number): 
   let units = 0;
   for (const piece of pieces) {
     units += unitsOf(piece);
-    // It is too much already.
+    // Already too much.
     if (units > maxBuiltOnLoop) break;
   }
   return units;
@@ -129,21 +129,20 @@ const unitsOf = ({ system, messages, others }: RequestPieces, of: (text: string)
   return units;
 };
 
-/** Less than that is little, whatever it is written in. */
+/** Less than this is little text in any script. */
 const little = 4096;
 
-/** How much text has to be brought into a form before rules can read it: UTF-16 units, those of ASCII for less, unless few. */
+/** UTF-16 units to convert before rules can read them; ASCII counts less, unless there is little. */
 export const lengthOf = (request: RequestPieces): number => {
   const units = unitsOf(request, allUnits);
   return units <= little ? units : unitsOf(request, asciiUnits);
 };
 
-/** The same of an answer. */
 export const answerLength = ({ text, calls }: ResponsePieces): number =>
   calls.reduce(
     (units, call) => units + asciiUnits(call.arguments) + perMessage,
     unitsIn(text.text, asciiUnits) + unitsIn(text.beside, asciiUnits),
   );
 
-/** What a message costs beyond its text, in units of text. */
+/** Cost of a message beyond its text, in units of text. */
 const perMessage = 16;

@@ -5,13 +5,10 @@ import type { RequestText } from './request-text.ts';
 
 type Plain = Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'>;
 
-/** Roles of who is no user. A role that nobody knows is taken for one. */
+/** Unknown roles count as users. */
 const others: ReadonlySet<string> = new Set(['assistant', 'system', 'developer', 'tool', 'function']);
 
-/**
- * The variables under `request` (contract H) in one of the two copies; texts are built when a rule first reads them. A class,
- * since an object with so many getters takes microseconds to make, and each request has two.
- */
+/** The variables under `request` (contract H) in one copy, built when first read. A class, because objects with many getters are slow to make. */
 export class RequestFields implements RequestValues {
   readonly #request: Plain;
   readonly #pieces: () => RequestPieces;
@@ -89,7 +86,7 @@ export class RequestFields implements RequestValues {
     this.#userText ??= this.#copy.written(this.#saidByUsers().flat());
     return this.#userText;
   }
-  // Unspecified: a last user message that only returns results of tools. The last words of the user are meant.
+  // Unspecified: messages with tool results only are passed over.
   get last_user_text() {
     this.#lastUserText ??= this.#copy.written(this.#saidByUsers().at(-1) ?? []);
     return this.#lastUserText;
@@ -126,7 +123,7 @@ const plainText = (copy: Copy, { system, messages, others }: RequestPieces): str
   return copy.apart(all);
 };
 
-/** Who writes one word in two messages has written one word. */
+/** Joins messages, too, because a word may be split across two. */
 const foldedText = (copy: Copy, { messages, others }: RequestPieces, system: string): string => {
   const written: string[] = [];
   const besides: string[] = [];

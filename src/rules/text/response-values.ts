@@ -2,7 +2,7 @@ import { type ResponseValues, type ToolCallRecord, toolCallType } from '../langu
 import { type Copy, normalizedOnce, textOf } from './normal-text.ts';
 import type { ResponsePieces } from './pieces.ts';
 
-/** The variables under `response` (contract H) in one of the two copies; texts are built when a rule first reads them. */
+/** The variables under `response` (contract H) in one copy, built when first read. */
 export class ResponseFields implements ResponseValues {
   readonly #pieces: () => ResponsePieces;
   readonly #copy: Copy;

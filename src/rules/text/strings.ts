@@ -1,14 +1,14 @@
 const quote = '"';
 const backslash = 0x5c;
 
-/** Whether what stands there is behind an odd number of backslashes. */
+/** Whether an odd number of backslashes precedes. */
 const isEscaped = (document: string, at: number): boolean => {
   let before = at;
   while (document.charCodeAt(before - 1) === backslash) before -= 1;
   return (at - before) % 2 === 1;
 };
 
-/** Finds all strings of a valid JSON document, names of members among them, as they stand there. */
+/** Finds all strings of a valid JSON document, including names. */
 export const stringsOf = (document: string): { readonly count: number; readonly all: () => readonly string[] } => {
   const ends: number[] = [];
   for (let start = document.indexOf(quote); start !== -1; ) {
@@ -27,20 +27,14 @@ export const stringsOf = (document: string): { readonly count: number; readonly 
   };
 };
 
-/**
- * Whether there may be a number that JSON.parse would change: a long one, one that ends in a zero behind its point, one with an
- * exponent, a very small one, a negative zero. Whoever reads the document is given the digits, and so are rules.
- */
+/** Whether a number may change in JSON.parse: long, trailing zeros, exponents, very small, negative zero. Rules read its digits. */
 export const isInexact = (document: string): boolean => inexact.test(document);
 const inexact = /(?:^|[[:,])\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}|-0(?![.\d]))/;
 
-/** Numbers, true and false. */
+/** Numbers and booleans. */
 const words = /-?\d[\d.eE+-]*|true|false/g;
 
-/**
- * What a valid JSON document says, in order: strings, names of members among them, and numbers by their digits. It is read as it
- * stands, for parsing gives the last of members that are named alike, and whoever reads the text has read all of them.
- */
+/** Strings and numbers of a valid JSON document in order. Not parsed, because parsing drops repeated members. */
 export const saidIn = (document: string): readonly string[] => {
   const said: string[] = [];
   let from = 0;

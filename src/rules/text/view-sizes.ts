@@ -1,7 +1,7 @@
 import { type MessageRecord, type RootName, roots, type ToolCallRecord } from '../language/variables.ts';
 import { readField, type TextView } from './view.ts';
 
-/** The size with the given name (see sizes.ts) in a view; each is measured once per view. */
+/** A size by name (sizes.ts), measured once per view. */
 export const sizeIn = (view: TextView, name: string): number => {
   const path = pathIn(name);
   const value = readField(view, path.root, path.field);
@@ -22,7 +22,7 @@ interface Path {
 
 const paths = new Map<string, Path>();
 
-/** What a name of a size says. There are as many as rules may name. */
+/** Bounded by the fields that rules can name. */
 const pathIn = (name: string): Path => {
   let known = paths.get(name);
   if (known === undefined) {

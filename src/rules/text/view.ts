@@ -24,21 +24,21 @@ import { RequestFields } from './request-values.ts';
 import { ResponseFields } from './response-values.ts';
 import { isInexact } from './strings.ts';
 
-/** What rules see in one of the two copies of a text (contract H). */
+/** The variables of one copy (contract H). */
 export interface TextView {
   readonly variables: { readonly [name in RootName]?: TypedRecord<unknown> | undefined };
-  /** Sizes measured so far, by name (see sizes.ts). */
+  /** Measured sizes by name (sizes.ts). */
   readonly sizes: Map<string, number>;
 }
 
-/** A body of JSON that is not parsed yet, and what it does not say. */
+/** A JSON body that is not parsed yet. */
 export interface RawBody extends Beside {
   readonly body: Uint8Array;
-  /** The API in whose form it is, where that is not the one it came by. */
+  /** The API of its form, if it is not `endpoint`. */
   readonly form?: Beside['endpoint'];
 }
 
-/** What a view is made of. Plain data: it is sent to threads as it is. */
+/** The data of a view. Plain, because it is sent to threads. */
 export interface Subject {
   readonly request: RequestPieces | RawBody;
   readonly response: ResponsePieces | null;
@@ -48,7 +48,7 @@ export interface Subject {
 type RequestRecord = TypedRecord<RequestValues>;
 type ResponseRecord = TypedRecord<ResponseValues>;
 
-/** The roots of one copy. Those that few rules read are made when one does. */
+/** The groups of variables; rarely used ones are made when read. */
 class Variables {
   readonly request: RequestRecord;
   readonly response: ResponseRecord | undefined;
@@ -91,22 +91,18 @@ class CopyView implements TextView {
 }
 
 interface Source {
-  /** Of a body that is too large to be parsed on the loop; else null. */
+  /** A body that is too large to parse on the event loop; null otherwise. */
   readonly raw: RawBody | null;
   readonly pieces: () => RequestPieces;
   readonly answer: (() => ResponsePieces) | null;
   readonly owner: RequestOwner;
 }
 
-/**
- * The variables of one request, or of one answer, for any number of rules. Each text is built once, when first read. A class,
- * since there is one for each request.
- */
+/** The variables of one request or answer for all rules; each text is built once, when first read. A class for speed. */
 export class RuleView extends CopyView {
-  /** Fields of which it is known whether the copies differ. */
+  /** Whether the copies of a field differ, as far as known. */
   readonly differing = new Map<string, boolean>();
   readonly #source: Source;
-  /** The fields of the request in the folded copy. */
   readonly #foldedRequest: () => RequestRecord;
   #folded: CopyView | undefined;
 
@@ -116,7 +112,6 @@ export class RuleView extends CopyView {
     this.#foldedRequest = foldedRequest;
   }
 
-  /** The folded copy. */
   get folded(): TextView {
     return this.#foldedView();
   }
@@ -130,14 +125,14 @@ export class RuleView extends CopyView {
     return { request: raw ?? pieces(), response: answer?.() ?? null, owner };
   }
 
-  /** How much text it is made of (`lengthOf`). */
+  /** Amount of text (`lengthOf`). */
   length(): number {
     const { raw, pieces, answer } = this.#source;
     const request = raw === null ? lengthOf(pieces()) : raw.body.length;
     return answer === null ? request : request + answerLength(answer());
   }
 
-  /** The same request with its answer, beside what has already been read. */
+  /** The same request with its answer; texts that were read are kept. */
   answered(response: ResponseText): RuleView {
     const answer = normalizedOnce(() => responsePiecesOf(response));
     const folded = () => this.#foldedView().variables.request;
@@ -161,14 +156,12 @@ const viewFrom = (request: ConstructorParameters<typeof RequestFields>[0], sourc
   return new RuleView(source, fieldsIn(new Copy(false)), () => fieldsIn(new Copy(true)));
 };
 
-/** The view of rules of the request direction. */
 export const requestView = (request: RequestText, owner: RequestOwner): RuleView =>
   viewFrom(request, { raw: null, pieces: normalizedOnce(() => piecesOf(request)), owner, answer: null });
 
-/** The view of rules of the response direction, beside what `ofRequest` has already read. */
 export const responseView = (ofRequest: RuleView, response: ResponseText): RuleView => ofRequest.answered(response);
 
-/** The view of a body in the form of its API. A large one is parsed where the rules are evaluated. */
+/** The view of a body. A large one is parsed where the rules are evaluated. */
 export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
   const pieces = normalizedOnce(() => piecesIn(raw));
   const isLarge = raw.body.length > maxParsedOnLoop;
@@ -177,24 +170,23 @@ export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
 
 const piecesIn = (raw: RawBody): RequestPieces => {
   const { body, endpoint, form = endpoint, model, maxTokens, inputTokens, stream } = raw;
-  // On the loop it is a Buffer already; what a thread is sent is none.
+  // In a thread the bytes are not a Buffer.
   const said = (Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.length)).toString();
   const parsed = isInexact(said) ? (parseExactly(said) as Readonly<Record<string, unknown>>) : JSON.parse(said);
   const text = bodyText(parsed, { endpoint: form, model, maxTokens, inputTokens, stream });
   return piecesOf(form === endpoint ? text : { ...text, endpoint });
 };
 
-/** The same view in another thread. */
 export const viewOf = ({ request, response, owner }: Subject): RuleView => {
   const pieces = normalizedOnce(() => ('body' in request ? piecesIn(request) : request));
   return viewFrom(request, { raw: null, pieces, owner, answer: response && (() => response) });
 };
 
-/** The value of `root.field`; undefined where the view has no such root. */
+/** Undefined where the view does not have the group. */
 export const readField = (view: TextView, root: RootName, field: string): unknown =>
   (view.variables[root]?.values as Readonly<Record<string, unknown>> | undefined)?.[field];
 
-/** Whether a rule that reads these fields (`request.text` …) sees anything else in the folded copy. */
+/** Whether any of these fields differs between the copies. */
 export const differs = (view: RuleView, reads: Iterable<string>): boolean => {
   for (const path of reads) {
     let known = view.differing.get(path);
@@ -210,7 +202,7 @@ export const differs = (view: RuleView, reads: Iterable<string>): boolean => {
 
 const paths = new Map<string, readonly [RootName, string]>();
 
-/** Root and field of `request.text`. There are as many as rules may name. */
+/** Bounded by the fields that rules can name. */
 const pathIn = (path: string): readonly [RootName, string] => {
   let known = paths.get(path);
   if (known === undefined) {

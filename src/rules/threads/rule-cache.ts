@@ -3,15 +3,15 @@ import type { Direction } from '../language/variables.ts';
 import type { RuleError } from '../rule-error.ts';
 
 const mostRules = 512;
-/** A pattern holds up to 512 KiB while it is in use (pattern.ts), so these hold 512 MiB at the very worst. */
+/** A pattern takes up to 512 KiB while in use, so these take 512 MiB at most. */
 const mostPatterns = 1000;
 
 type Compiled = CompiledRule | readonly RuleError[];
 const patternsOf = (rule: Compiled): number => ('patterns' in rule ? rule.patterns : 0);
 
 /**
- * Compiled rules by version id, the least recently used leaving first. A version never changes, so nothing is ever out
- * of date. Compiling takes 0.02 to 0.2 ms once the code is warm, 60 ms for the largest patterns; a hit 0.1 µs.
+ * Compiled rules by version id; the least recently used leaves first. Versions are immutable. Compiling takes 0.02 to 0.2 ms, 60 ms for the
+ * largest patterns; a hit 0.1 µs.
  */
 export class RuleCache {
   readonly #rules = new Map<string, Compiled>();
@@ -25,7 +25,7 @@ export class RuleCache {
     return this.#rules.has(versionId);
   }
 
-  /** The rule of the version, compiled if need be. A rule that was saved can become invalid by an upgrade only. */
+  /** Compiles the rule if needed. A saved rule can become invalid only by an upgrade. */
   get(versionId: string, text: string, direction: Direction): Compiled {
     const known = this.#rules.get(versionId);
     const rule = known ?? compileRule(text, direction);

@@ -8,12 +8,11 @@ import type { Trial } from '../trial.ts';
 import { workerEntry } from '../worker-place.ts';
 import { crowdedOut, type Job, type Result, type SentRule, tookTooLong, tooLong } from './job.ts';
 
-/** Evaluations of one request that may take all of their time; what is left then is not evaluated. */
+/** Deadlines' worth of time for all evaluations of one request. */
 const mostDeadlines = 5;
 
 const cutShort = { late: tooLong, ended: failed('the thread ended'), crowded: crowdedOut };
 
-/** The threads that rules are evaluated in. */
 export class RuleThreads {
   readonly #pool: ThreadPool<Job, Result>;
   readonly #deadlineMillis: number;
@@ -24,9 +23,9 @@ export class RuleThreads {
   }
 
   /**
-   * The verdicts of rules on one request or answer, in their order. Never rejects. Waits for a thread at most as long as one
-   * evaluation may take. One that takes its thread with it costs the others nothing: they go on in another.
-   * @param owner the organization, which shares the threads with others
+   * The verdicts of rules in their order. Never rejects. Waits for a thread for at most one deadline; after a rule that ended its thread
+   * the others continue in another.
+   * @param owner the organization, among which threads are shared
    */
   async judge(
     owner: string,
@@ -54,7 +53,7 @@ export class RuleThreads {
     return verdicts;
   }
 
-  /** The trial of a rule, within the time of an evaluation. @throws NoThread */
+  /** Tries a rule within one deadline. @throws NoThread */
   async tryOut({ text, direction }: CompiledRule): Promise<Trial> {
     const job = () => ({ job: { trial: { text, direction } } });
     const { results, cut } = await this.#pool.run('', job, 1);

@@ -8,7 +8,7 @@ import { trialHere } from '../trial.ts';
 import { crowdedOut, type Job, type Result, type SentRule, tookTooLong, tooLong } from './job.ts';
 import { RuleCache } from './rule-cache.ts';
 
-// The thread that started this one watches the deadline and ends it from outside.
+// The parent thread enforces the deadline.
 const rules = new RuleCache();
 const notValid = failed('the rule is not valid');
 
@@ -29,7 +29,6 @@ const report = (result: Result) => parentPort?.postMessage(result);
 const place = thisThread();
 const clock = new ProcessorClock(place);
 
-/** The trial of a rule. */
 const tried = (sent: Pick<SentRule, 'text' | 'direction'>): Result => {
   const rule = compiled(sent);
   if (!isCompiled(rule)) return notValid;

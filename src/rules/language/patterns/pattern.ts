@@ -3,26 +3,23 @@ import { checkTime, giveUp, isHurried } from '../overtime.ts';
 import { beforeSimulation, limitMemory, limitStates, programOf, rangesOf } from './re2-internals.ts';
 import { requiredIn } from './required.ts';
 
-/**
- * The automaton that the engine builds while it matches. Ordinary patterns need 10 to 400 KiB; the engine's default
- * would be 8 MiB for each. Building this much takes 30 ms at the worst.
- */
+/** Memory of an automaton. Ordinary patterns need 10 to 400 KiB; the default is 8 MiB. Building this much takes at most 30 ms. */
 const automatonBytes = 512 * 1024;
 
 /**
- * Instructions times characters that a simulation may go through on the event loop. The engine simulates, at 15 to
- * 100 ns a step, where the automaton gets too large for its memory or does not say enough, as for positions of matches.
+ * Instructions times characters of a simulation on the event loop, at 15 to 100 ns a step. The engine simulates for positions of
+ * matches, and when the automaton is full.
  */
 const mostHurriedSteps = 200_000;
 
-/** Whether a rule may have patterns that take tens of milliseconds to compile: counts of two digits or of counts, classes of Unicode. */
+/** Whether patterns of the rule may take tens of milliseconds to compile: large or nested counts, Unicode classes. */
 export const isSlowToCompile = (rule: string): boolean =>
   rule.length > 1024 || /\\[pP]|\{\d*,?\d{2,}/.test(rule) || repetitionsIn(rule) > 1000;
 
-/** What it takes to compile a rule at the worst that is not slow, in steps of some microseconds (measured). */
+/** Upper bound for compiling a rule that is not slow, in steps of some microseconds (measured). */
 export const compilingWork = (rule: string): number => rule.length + repetitionsIn(rule);
 
-/** How often counts may repeat what they count, in all literals, as if each count were of the one before. */
+/** Upper bound for the repetitions by counts in all literals. */
 const repetitionsIn = (rule: string): number => {
   if (!rule.includes('{')) return 0;
   let all = 0;
@@ -36,18 +33,13 @@ const repetitionsIn = (rule: string): number => {
   return all;
 };
 
-/**
- * A regular expression in RE2 syntax, matched in time linear in the text. It is a CEL type of its own that no
- * expression can produce: patterns.ts puts it in the place of a literal, so a rule has no other patterns.
- * @throws RE2JSException on a faulty pattern
- */
+/** An RE2 regular expression with linear matching time. A CEL type of its own that only patterns.ts creates. @throws RE2JSException */
 export class Pattern {
-  /** Instructions of the compiled program. */
   readonly instructions: number;
-  /** Character ranges of all classes in the program. */
+  /** Character ranges in all classes. */
   readonly ranges: number;
   readonly #engine: RE2JS;
-  /** What is in every text that matches; most do not have it. */
+  /** Part of every matching text. */
   #required: RegExp | null = null;
 
   constructor(source: string) {
@@ -58,8 +50,8 @@ export class Pattern {
   }
 
   /**
-   * Readies the automaton; apart from the constructor, so that the size can be judged first. A hurried evaluation stops
-   * where a slow simulation would start: a call cannot be interrupted, and `[ab]*a[ab]{15}c` takes a second for 512 KiB.
+   * Prepares the automaton, after its size was checked. An evaluation on the event loop stops before a slow simulation, because calls
+   * cannot be interrupted: `[ab]*a[ab]{15}c` takes a second for 512 KiB.
    */
   prepare(): void {
     const program = programOf(this.#engine);
@@ -70,21 +62,17 @@ export class Pattern {
     });
   }
 
-  /** Whether any part of `text` matches. @throws Overtime */
   test(text: string): boolean {
     checkTime();
     if (this.#required !== null && !this.#required.test(text)) return false;
-    // With nothing to go back to when it is full, the automaton gives up at once instead of starting over and over.
+    // Without room for its states a full automaton gives up instead of starting again.
     limitStates(this.#engine, isHurried() ? 0 : automatonBytes);
     return this.#engine.test(text);
   }
 
-  /**
-   * How many matches there are, from left to right and without overlap. Each search is linear, but `a.*b|a` makes every
-   * one of many searches read to the end: hence the look at the clock between them. @throws Overtime
-   */
+  /** Number of matches without overlap. Checks the time, because `a.*b|a` makes each of many searches read to the end. @throws Overtime */
   count(text: string): bigint {
-    // Only the yes-or-no question runs on the automaton, 20 times faster than a search for positions; most texts end here.
+    // The automaton is 20 times as fast as a search for positions.
     if (!this.test(text)) return 0n;
     const matcher = this.#engine.matcher(text);
     let found = 0;

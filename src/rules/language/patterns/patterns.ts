@@ -3,7 +3,7 @@ import { maxPatternChars, maxPatternInstructions, maxPatterns, maxRangesPerRule 
 import type { Node } from '../tree.ts';
 import { Pattern } from './pattern.ts';
 
-/** Compiles the patterns of one rule and puts each in the place of its literal. */
+/** Compiles the patterns of one rule and replaces their literals. */
 export class Patterns {
   readonly #all: Pattern[] = [];
   #ranges = 0;
@@ -13,13 +13,13 @@ export class Patterns {
     return this.#all.length;
   }
 
-  /** Returns why the pattern is refused, else null. */
+  /** @returns why the pattern is refused, or null */
   bind(literal: Node | undefined): string | null {
     this.#calls += 1;
     if (this.#calls > maxPatterns) return `A rule has at most ${maxPatterns} patterns.`;
     if (literal?.op !== 'value' || typeof literal.args !== 'string') return 'A pattern is a string literal.';
     if ([...literal.args].length > maxPatternChars) return `A pattern has at most ${maxPatternChars} characters.`;
-    // What is refused as too large has been paid for: what follows it in the rule is not compiled any more.
+    // After a pattern that is too large no further ones are compiled.
     if (this.#ranges > maxRangesPerRule) return 'The patterns of this rule are too large together.';
     try {
       const pattern = new Pattern(literal.args);

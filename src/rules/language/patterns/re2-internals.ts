@@ -1,14 +1,8 @@
-/**
- * Every reach into what `re2js` declares without documenting it: its program, its automaton and its simulation. Nobody else
- * reaches there. A test fails when another version is installed; what to look at then are the classes `RE2` and `DFA` of the
- * package.
- */
+/** All uses of undocumented parts of `re2js`. A test fails for other versions; check its classes `RE2` and `DFA` then. */
 import type { RE2JS } from 're2js';
 
-/** The version that all this was checked against. */
 export const checkedRe2 = '2.10.0';
 
-/** Kinds of instructions, as far as they are told apart here. */
 export const Op = {
   alt: 1,
   altMatch: 2,
@@ -20,16 +14,16 @@ export const Op = {
   rune: 8,
   rune1: 9,
 } as const;
-/** The last kind: `.` but for a line feed. Those above look behind, which no pattern of a rule may do. */
+/** The last kind, `.` without line feed. Kinds above look behind, which rules do not allow. */
 const lastOp = 11;
 
 interface Instruction {
   readonly op: number;
-  /** The next instruction; with a fork, one of the two. */
+  /** The next instruction; of a fork, one of two. */
   readonly out: number;
-  /** Of a fork the other next one; of a rune, whether its case is folded. */
+  /** Of a fork, the other one; of a rune, whether case is ignored. */
   readonly arg: number;
-  /** Code points, as ranges where it is more than one. */
+  /** Code points; ranges if more than one. */
   readonly runes: ArrayLike<number>;
 }
 
@@ -38,29 +32,28 @@ export interface Program {
   readonly inst: readonly Instruction[];
 }
 
-/** What a pattern was compiled to; null where it has instructions that are not known here. */
+/** The compiled program; null for unknown instructions. */
 export const programOf = (engine: RE2JS): Program | null => {
   const program = engine.re2().prog as Program;
   return program.inst.every(({ op }) => op <= lastOp) ? program : null;
 };
 
-/** Character ranges of all classes in the program. */
+/** Character ranges in all classes. */
 export const rangesOf = (engine: RE2JS): number => {
   const { inst } = engine.re2().prog as Program;
   return inst.reduce((sum, { runes }) => sum + runes.length / 2, 0);
 };
 
-/** How much the automaton may take in all. */
 export const limitMemory = (engine: RE2JS, bytes: number): void => {
   engine.re2().dfa.memBudget = bytes;
 };
 
-/** How much of that its states may take; what is full gives up at once where it is 0, and else starts over. */
+/** Memory for states: when it is full, the automaton gives up (0) or starts again. */
 export const limitStates = (engine: RE2JS, bytes: number): void => {
   engine.re2().dfa.stateBudget = bytes;
 };
 
-/** Told before each simulation, by how many characters it goes through; what it throws ends the match. */
+/** Calls `told` before each simulation with the number of characters; its errors end the match. */
 export const beforeSimulation = (engine: RE2JS, told: (characters: number) => void): void => {
   const re2 = engine.re2();
   const simulate = re2.doExecuteNFA.bind(re2);

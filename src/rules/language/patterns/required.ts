@@ -1,22 +1,18 @@
 import { Op, type Program } from './re2-internals.ts';
 
-/** Shorter than that, a literal is in nearly every text; what is longer is not looked for more quickly. */
+/** Shorter literals are in nearly every text. */
 const leastLength = 3;
 const mostLength = 32;
 const mostLiterals = 32;
-/** Steps through a program that looking for literals may take. Without any every text goes to the engine. */
+/** Steps of the analysis; beyond it every text goes to the engine. */
 const mostSteps = 20_000;
 
-/**
- * What a text has to hold so that a pattern may match: one of some literals. A search for them takes a hundredth of what the
- * automaton takes.
- * @returns null where nothing is found that every match has
- */
+/** A search for literals of which every match has one; takes a hundredth of the automaton's time. Null without such literals. */
 export const requiredIn = (program: Program): RegExp | null => {
   const found = new Search(program).literalsFrom(program.start);
   if (found === null) return null;
   const source = found.map(({ text }) => [...text].map(escaped).join('')).join('|');
-  // In Unicode mode case is folded as RE2 does it: K and the long s are letters of ASCII too.
+  // In Unicode mode K and the long s fold to ASCII letters, as in RE2.
   return new RegExp(source, found.some(({ folds }) => folds) ? 'iu' : 'u');
 };
 
@@ -36,13 +32,13 @@ class Search {
     this.#program = program;
   }
 
-  /** Literals of which every way from there to a match goes through one; null where there are none or it takes too long. */
+  /** Literals of which every path to a match has one; null if there are none or the search takes too long. */
   literalsFrom(start: number): readonly Literal[] | null {
     const best = this.#longestNeeded(start);
     if (best !== null) return [best];
     if (this.#steps > mostSteps) return null;
     const fork = this.#forkAfter(start);
-    // A loop leads back to its own fork, and need not be gone through.
+    // A loop leads back to its own fork.
     if (fork === null || this.#under.has(fork)) return null;
     this.#under.add(fork);
     const { out, arg } = this.#program.inst[fork]!;
@@ -52,7 +48,7 @@ class Search {
     return other && one.length + other.length <= mostLiterals ? [...one, ...other] : null;
   }
 
-  /** The longest literal that every way goes through. */
+  /** The longest literal on all paths. */
   #longestNeeded(start: number): Literal | null {
     let best: Literal | null = null;
     for (let at = 0; at < this.#program.inst.length; at += 1) {
@@ -64,7 +60,7 @@ class Search {
     return best;
   }
 
-  /** The ASCII that is read from an instruction on, one character after the other, before the ways part. */
+  /** The ASCII text read from an instruction on until the path forks. */
   #literalAt(start: number): Literal {
     let text = '';
     let folds = false;
@@ -83,7 +79,6 @@ class Search {
     return { text, folds };
   }
 
-  /** Where the ways part for the first time. */
   #forkAfter(start: number): number | null {
     for (let at = start; ; ) {
       this.#steps += 1;

@@ -5,9 +5,7 @@ export interface Faults {
   readonly skipChecksums?: boolean;
   /** Allow times of events to go back with the clock. */
   readonly trustClock?: boolean;
-  /** Recognise no repeated append. */
   readonly forgetIds?: boolean;
-  /** Continue after a failed commit. */
   readonly ignoreCommitErrors?: boolean;
   /** Makes the n-th commit (from 1) fail. */
   readonly failCommit?: number;
@@ -18,8 +16,6 @@ export interface Faults {
   readonly dropConnection?: number;
   /** Refuses the n-th append (from 1) as being at the wrong revision. */
   readonly wrongVersion?: number;
-  /** Sends every live batch from disk. */
   readonly forceLag?: boolean;
-  /** Drops what a lagging subscriber missed. */
   readonly loseOnLag?: boolean;
 }

@@ -6,7 +6,6 @@ import { DATA_FILE } from './store/database.ts';
 export const hasStore = (dir: string): boolean =>
   (statSync(join(dir, DATA_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
 
-/** Without a full stop. */
 export const whyNoStore = (dir: string): string =>
   existsSync(join(dir, DATA_FILE))
     ? `The event store in ${dir} is empty: its ${DATA_FILE} has 0 bytes, as where a restore broke off`

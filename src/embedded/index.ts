@@ -41,7 +41,6 @@ export interface Embedded {
   readonly endpoint: string;
   /** Set when the volume was too full at the start: nothing is written until there is room. */
   readonly shortage: Shortage | undefined;
-  /** The volume is too full now; appends are refused. */
   readonly hasNoRoom: boolean;
   /** Resolves with the reason when the store stops by itself. */
   readonly failed: Promise<Error>;
@@ -119,7 +118,6 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
 
 export { hasStore, whyNoStore } from './has-store.ts';
 
-/** Stops a store whose file turns out to be damaged. */
 async function damaged(dir: string, store: RunningStore, calledOff: AbortSignal): Promise<Error> {
   const damage = await damageOfPages(dir, calledOff);
   if (damage === undefined || calledOff.aborted) return never;

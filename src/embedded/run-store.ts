@@ -30,7 +30,6 @@ export interface StoreOptions extends LogOptions {
 
 export interface RunningStore {
   readonly endpoint: string;
-  /** Set when the volume was too full at the start. */
   readonly shortage: Shortage | undefined;
   readonly failed: Promise<Error>;
   close(): Promise<void>;
@@ -39,7 +38,6 @@ export interface RunningStore {
 }
 
 export interface LocalStore extends RunningStore {
-  /** Calls that are not over. */
   readonly calls: GrpcServer['calls'];
 }
 

@@ -9,7 +9,6 @@ export type EvaluationPlace = 'loop' | 'worker' | 'too much work' | 'too much te
 
 export interface Price {
   readonly place: EvaluationPlace;
-  /** Upper bound of the duration. */
   readonly nanos: number;
 }
 

@@ -15,7 +15,6 @@ export interface CompiledRule {
   readonly text: string;
   readonly direction: Direction;
   readonly type: 'bool' | 'double';
-  /** Fields such as `request.text`. */
   readonly reads: ReadonlySet<string>;
   /** Number of compiled patterns: calls of `matches` and `countMatches`. */
   readonly patterns: number;

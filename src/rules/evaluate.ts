@@ -44,7 +44,6 @@ const sent = (each: AnyRule): SentRule => {
   return { text, direction, atLeast: each.atLeast };
 };
 
-/** Above any score. */
 const never = 10_001;
 
 /** One per process; owns the worker threads. */

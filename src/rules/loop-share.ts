@@ -31,7 +31,6 @@ export class LoopShare {
     return Math.max(share, littleMillis) - (this.#taken.get(owner) ?? 0);
   }
 
-  /** Runs work and counts its time. */
   taking<T>(owner: string, work: () => T): T {
     const began = this.#now();
     try {

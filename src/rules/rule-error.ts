@@ -1,4 +1,3 @@
-/** `line` and `column` count from 1; columns are code points. */
 export interface RuleError {
   readonly message: string;
   readonly line: number;

@@ -8,7 +8,6 @@ import { sampleTime, sampleViews } from './samples.ts';
 import { failed, scoreOf } from './score.ts';
 import { sizeIn } from './text/view-sizes.ts';
 
-/** Why a rule fails; null where it passes. */
 export type Trial = RuleError | null;
 
 const failure = (rule: CompiledRule, at: number, sample: number, message: string): RuleError =>

@@ -83,7 +83,6 @@ function readSeconds(reader: WireReader): number {
   return ms;
 }
 
-/** Reads one ProposedMessage of AppendReq or BatchAppendReq. */
 function readProposed(reader: WireReader): ProposedEvent {
   let id: UuidKey | undefined;
   let type: Buffer | undefined;

@@ -134,7 +134,6 @@ export function encodeAppendWrongVersion(current: number, expected: Expected): B
   );
 }
 
-/** DeleteResp and TombstoneResp, which have the same shape. */
 export function encodeDeleted(position: number): Buffer {
   return messageField(1, positionFields(position));
 }

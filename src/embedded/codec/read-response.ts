@@ -5,7 +5,6 @@ export function encodeConfirmation(subscriptionId: string): Buffer {
   return messageField(2, bytesField(1, subscriptionId));
 }
 
-/** Position up to which a filtered subscription has read. */
 export function encodeCheckpoint(position: number): Buffer {
   return messageField(3, positionFields(position));
 }

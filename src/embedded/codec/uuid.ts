@@ -4,7 +4,6 @@ import { putVarint, varintSize } from './write.ts';
 /** A UUID's 16 bytes as a latin1 string: cheap to compare and to use as a key. */
 export type UuidKey = string;
 
-/** `UUIDOption` of a read. */
 export type UuidKind = 'string' | 'structured';
 
 export const NIL_UUID: UuidKey = '\0'.repeat(16);
@@ -61,7 +60,6 @@ for (let i = 0; i < 256; i++) {
   lowDigit[i] = hex.charCodeAt(i & 15);
 }
 
-/** Size of the message that `writeUuid` writes. */
 export function uuidSize(kind: UuidKind, id: Uint8Array, at: number): number {
   if (kind === 'string') return 38;
   const size = 2 + varintSize(half(id, at)) + varintSize(half(id, at + 8));

@@ -8,7 +8,6 @@ export class MalformedMessage extends Error {}
 
 const TWO_32 = 4294967296;
 
-/** -1 as an unsigned 64-bit integer. */
 export const MINUS_ONE = 2n ** 64n - 1n;
 
 /** Reads protobuf fields without copying. Unsigned integers are numbers below 2^53 and bigints above. */
@@ -76,7 +75,6 @@ export class WireReader {
     return this.uint64() !== 0;
   }
 
-  /** Shares memory with the message. */
   slice(): Buffer {
     const start = this.open();
     return this.bytes.subarray(start, this.at);

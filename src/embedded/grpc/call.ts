@@ -15,7 +15,6 @@ const queueLookMs = 10;
 /** The server's side of one gRPC call. Messages of one turn of the event loop leave in one write. Ends exactly once. */
 export class Call {
   readonly headers: IncomingHttpHeaders;
-  /** Bytes that the transport has not taken yet. */
   unsent = 0;
   /** Messages since everything was last taken. */
   unsentMessages = 0;
@@ -100,7 +99,6 @@ export class Call {
     if (this.outbox.length === 1) queueMicrotask(() => this.flush());
   }
 
-  /** Producers should wait for `room`. */
   get congested(): boolean {
     return this.unsent > CONGESTED_BYTES;
   }

@@ -2,7 +2,6 @@ import { INTERNAL, RESOURCE_EXHAUSTED, RpcError, UNIMPLEMENTED } from './status.
 
 const HEADER = 5;
 
-/** The message with its length prefix. */
 export function frame(message: Uint8Array): Buffer {
   const out = Buffer.allocUnsafe(HEADER + message.length);
   out[0] = 0;
@@ -54,7 +53,6 @@ export class Unframer {
     }
   }
 
-  /** No message is half received. */
   get atBoundary(): boolean {
     return this.held === 0;
   }

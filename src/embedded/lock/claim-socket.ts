@@ -46,7 +46,6 @@ export function knock(dir: string, name: string): Promise<'there' | 'gone' | 'un
   });
 }
 
-/** The answer of the listening process; '' without one. */
 export function ask(dir: string, name: string): Promise<string> {
   return connection(dir, name, (socket, settle) => {
     let said = '';

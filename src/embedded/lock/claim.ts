@@ -3,11 +3,9 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-/** One opener's claim: an empty file with everything in its name, so that it fits on a full volume. `lock.<id>.sock` and
- * `lock.<id>.won` are beside it. */
+/** One opener's claim: an empty file with everything in its name, so that it fits on a full volume. */
 export interface Claim {
   readonly name: string;
-  /** In its own namespace. */
   readonly pid: number;
   /** 16 random hexadecimal digits. */
   readonly id: string;

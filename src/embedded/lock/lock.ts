@@ -7,7 +7,6 @@ import { beat, type LifeSign, LifeSigns } from './life-signs.ts';
 
 export class StoreLocked extends Error {
   readonly pid: number;
-  /** For messages. */
   readonly holder: string;
 
   constructor(dir: string, { pid, host, kernel }: Claim) {

@@ -8,7 +8,6 @@ import { inChild } from './in-child.ts';
 import type { VerifyReport } from './report.ts';
 import { metaPages, NoStore, type VerifyOptions, verifyStore } from './verify.ts';
 
-/** The message is a sentence with the reason. */
 export class CannotCopy extends Error {
   override readonly name = 'CannotCopy';
 }

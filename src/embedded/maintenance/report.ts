@@ -9,7 +9,6 @@ export interface VerifyReport {
   readonly verdict: 'ok' | 'corrupt';
   readonly events: number;
   readonly streams: number;
-  /** Streams whose oldest events `$maxAge` has removed. */
   readonly purgedStreams: number;
   readonly lastPosition: number;
   readonly damages: readonly Damage[];

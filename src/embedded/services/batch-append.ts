@@ -16,7 +16,6 @@ interface Open {
   refusal: BatchRefusal | undefined;
 }
 
-/** Unfinished appends per call. */
 const MAX_OPEN = 64;
 
 /** Streams.BatchAppend: many appends on one call, each answered once it is complete. */

@@ -11,7 +11,6 @@ export type Fault =
 /** Fixed fields of a record, and its index entry. */
 const PER_EVENT_BYTES = 200;
 
-/** Adds up the events of an append. */
 export class AppendSize {
   private readonly nameBytes: number;
   private data = 0;

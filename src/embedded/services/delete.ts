@@ -8,7 +8,6 @@ import { parsing } from './append.ts';
 import { checkStreamName } from './check-append.ts';
 import type { Log } from './log.ts';
 
-/** Streams.Delete (soft) and Streams.Tombstone (hard). */
 export function deleteMethod(log: Log, kind: 'delete' | 'tombstone'): Handler {
   return oneRequest((message, call) => {
     const { stream, expected } = parsing(() => readDelete(message));

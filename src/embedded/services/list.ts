@@ -4,7 +4,6 @@ import type { Handler } from '../grpc/server.ts';
 import { oneRequest } from '../grpc/unary.ts';
 import { parsing } from './append.ts';
 
-/** PersistentSubscriptions.List: there are none. */
 export function listMethod(): Handler {
   return oneRequest((message) => {
     throw noSuchGroup(parsing(() => readListed(message)));

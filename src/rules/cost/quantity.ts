@@ -2,7 +2,6 @@
 
 interface Term {
   readonly factor: number;
-  /** Sorted names of sizes (sizes.ts). */
   readonly sizes: readonly string[];
   /** Numbers of loops whose repetitions the sizes include: the texts of all messages together are what `m.text` adds up to in a loop. */
   readonly covers: readonly number[];
@@ -19,7 +18,6 @@ export const constant = (factor: number): Quantity => (factor === 0 ? [] : [{ fa
 
 export const size = (name: string): Quantity => [{ factor: 1, sizes: [name], covers: [] }];
 
-/** Merges terms over the same sizes. */
 const merged = (terms: Iterable<Term>): Quantity => {
   const byShape = new Map<string, Term>();
   for (const term of terms) {

@@ -15,7 +15,6 @@ export const charactersOf = (shape: Shape): Quantity => {
   }
 };
 
-/** Number of items; 1 for other values. */
 export const countOf = (shape: Shape): Quantity =>
   shape.is === 'list' || shape.is === 'map' ? shape.count : constant(1);
 

@@ -11,7 +11,6 @@ export type Shape =
 
 export const plain: Shape = { is: 'plain' };
 export const text = (length: Quantity): Shape => ({ is: 'text', length });
-/** A number or bool as text. */
 export const shortText = text(constant(32));
 
 /** Named after the variable: `request.text`, `request.messages#`, `request.messages.role`. */

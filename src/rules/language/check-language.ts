@@ -10,7 +10,6 @@ import { dateGetters, isTimeZone } from './zoned-getters.ts';
 export interface Admission {
   /** Offsets and messages; empty when the rule is valid. */
   readonly refused: readonly { readonly at: number; readonly message: string }[];
-  /** Fields such as `request.text`. */
   readonly reads: ReadonlySet<string>;
   readonly patterns: number;
 }

@@ -24,7 +24,6 @@ export const maxWork = 200_000;
 export const maxScanned = 16 * 1024 * 1024;
 /** Larger evaluations run in a worker thread. */
 export const maxScannedOnLoop = 512 * 1024;
-/** The same for the worst-case duration (cost.ts). */
 export const maxNanosOnLoop = 40_000_000;
 /** Milliseconds of the event loop for all rules of a request; the rest is evaluated in a thread. */
 export const maxMillisOnLoop = 20;

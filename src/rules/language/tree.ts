@@ -10,7 +10,6 @@ export interface Comprehension {
   readonly body: Node;
 }
 
-/** Undefined for other nodes. */
 export const comprehensionOf = (node: Node): Comprehension | undefined => {
   if (node.op !== 'rcall' || !comprehensions.has(node.args[0])) return undefined;
   const [, range, [name, body, ...rest]] = node.args;

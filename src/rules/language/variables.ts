@@ -96,7 +96,6 @@ const recordType = <const F extends Fields>(name: string, fields: F): RecordType
 export const messageType = recordType('Message', messageFields);
 export const toolCallType = recordType('ToolCall', toolCallFields);
 
-/** The groups of variables; `now` is the only other variable. */
 export const roots = {
   request: recordType('Request', requestFields),
   response: recordType('Response', responseFields),

@@ -7,7 +7,6 @@ export const operators: ReadonlySet<string> = new Set([
   ...['list', 'map'],
 ]);
 
-/** Global functions. The type checker checks arguments. */
 export const functions: ReadonlySet<string> = new Set(['has', 'size', 'int', 'double', 'string', 'timestamp', 'clamp']);
 
 export const patternMethods: ReadonlySet<string> = new Set(['matches', 'countMatches']);

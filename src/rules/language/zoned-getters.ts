@@ -33,7 +33,6 @@ export const zonedGetters: readonly (readonly [string, (date: Date, zone: string
 export const dayOfYear = (date: Date): bigint => BigInt(getters.getDayOfYear!(date));
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** There are some 600 zones, and other spellings. */
 const mostFormats = 1000;
 
 const formatFor = (timeZone: string): Intl.DateTimeFormat => {

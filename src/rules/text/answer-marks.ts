@@ -1,7 +1,6 @@
 // Members of answers that only software reads, with their usual values. Other values are read.
 
 const idNames = /^(?:id|.*_id)$/;
-/** Random ids of providers. */
 const madeId = /^[a-z]{2,12}[-_][\w-]{12,}$/i;
 
 const words: ReadonlySet<string> = new Set(

@@ -20,7 +20,6 @@ const extend = (known: Made, more: Json): void => {
   }
 };
 
-/** `__proto__` is an ordinary name. */
 const set = (known: Made, name: string, value: unknown): void => {
   Object.defineProperty(known, name, { value, enumerable: true, configurable: true, writable: true });
 };
@@ -83,7 +82,6 @@ class Rest {
 
 interface Stream {
   add(event: Json): void;
-  /** The answer in one piece. */
   body(): Json;
 }
 
@@ -158,7 +156,6 @@ interface Pieces {
 const responseStream = (rest: Rest): Stream => {
   const items = new Map<unknown, Json>();
   const pieces = new Map<string, Pieces>();
-  /** By their JSON. */
   const told = new Map<string, unknown>();
   let last: Json = {};
   const tell = (value: unknown): void => {

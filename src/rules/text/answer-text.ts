@@ -11,7 +11,6 @@ type Block = ResponseText['content'][number];
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 export const objectOf = (value: unknown): Json => (isObject(value) ? value : {});
-/** Other items count as texts. */
 export const listOf = (value: unknown): readonly Json[] =>
   Array.isArray(value) ? value.map((item) => (isObject(item) ? item : { text: item })) : [];
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -48,7 +47,6 @@ export const inputOf = (text: string): unknown => {
 };
 
 const blockOf = (value: Json): Block => (typeof value.type === 'string' ? (value as Block) : { ...value, type: '' });
-/** Strings in content are texts. */
 const blocksOf = (content: unknown): Block[] =>
   typeof content === 'string'
     ? [{ type: 'text', text: content }]
@@ -58,7 +56,6 @@ const blocksOf = (content: unknown): Block[] =>
         ? [blockOf(content)]
         : [];
 
-/** Written text and calls, and everything else. */
 interface Parts {
   readonly content: Block[];
   readonly others: unknown[];
@@ -159,7 +156,6 @@ export const hiddenIn = (document: string, read: unknown): readonly string[] => 
 const isHidden = (document: string, read: unknown): boolean =>
   read !== document && stringsOf(document).count !== countOf(read);
 
-/** Number of names and strings in a value. */
 const countOf = (value: unknown): number => {
   let count = 0;
   const open: unknown[] = [value];

@@ -4,7 +4,6 @@
  * does, or nothing.
  */
 
-/** Removes the padding first, because one pattern for both would backtrack from each of many blanks. */
 const withoutPadding = (text: string): string => {
   const end = text.trimEnd();
   return end.endsWith('==') ? end.slice(0, -2) : end.endsWith('=') ? end.slice(0, -1) : end;

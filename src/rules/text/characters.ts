@@ -18,7 +18,6 @@ export const utf16In = (bytes: Buffer): 'utf-16le' | 'utf-16be' | null => {
   return odd > length / 4 ? 'utf-16le' : even > length / 4 ? 'utf-16be' : null;
 };
 
-/** '' for unknown character sets. */
 const decoded = (bytes: Buffer, label: string): string => {
   try {
     return new TextDecoder(label).decode(bytes);

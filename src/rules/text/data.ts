@@ -11,10 +11,8 @@ const binary =
 /** First bytes of such files. */
 const magics = [
   ...['%PDF', '\x89PNG', '\xff\xd8\xff', 'GIF8', 'RIFF', 'PK\x03\x04', '\x1f\x8b', 'OggS', 'ID3', 'fLaC'],
-  // MP3 without a header, AAC, WebM.
   ...['\xff\xfb', '\xff\xf3', '\xff\xf2', '\xff\xf1', '\xff\xf9', '\x1aE\xdf\xa3'],
 ];
-/** MP4, AVIF, HEIC. */
 const isMp4 = (head: string): boolean => head.startsWith('ftyp', 4);
 const isControl = (byte: number): boolean => byte < 32 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13;
 const sayable = /[^\p{Cc}\ufffd]/u;
@@ -90,12 +88,10 @@ export const dataSays = (mediaType: string, data: string, asSent: string = data)
 };
 
 const percentSign = 0x25;
-/** Two hexadecimal digits; NaN otherwise. */
 const escapedByte = (bytes: Buffer, at: number): number => 16 * hexDigit(bytes[at]) + hexDigit(bytes[at + 1]);
 const hexDigit = (code = 0): number =>
   code >= 48 && code < 58 ? code - 48 : (code | 32) >= 97 && (code | 32) < 103 ? (code | 32) - 87 : Number.NaN;
 
-/** Decodes `%41`. */
 const unescaped = (text: string): Buffer => {
   const bytes = Buffer.from(text);
   if (!text.includes('%')) return bytes;

@@ -33,7 +33,6 @@ const enclosed = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/gu
 const inParentheses = /[\u249c-\u24b5\u{1f110}-\u{1f129}]/gu;
 const dashes = /[\u2010\u2012\u2013\u2043\u02d7\u2212]/g;
 
-/** First code points of their rows. */
 const rows = [0x1f1e6, 0x1f170, 0x1f150, 0x1f110];
 
 const letterIn = (shape: string): string => {

@@ -26,7 +26,6 @@ const raw: ReadonlySet<string> = new Set(['file_data', 'data', 'b64_json', 'imag
 /** Members whose data URLs are fetched for the model; elsewhere it may read the URL itself. */
 const fetched: ReadonlySet<string> = new Set([...raw, 'url', 'image_url', 'file_url']);
 
-/** Usual values of members, which are skipped. */
 const usual: Readonly<Record<string, ReadonlySet<string>>> = {
   type: protocol,
   ttl: new Set(['5m', '1h']),
@@ -75,7 +74,6 @@ interface Source {
 }
 const noSource: Source = {};
 
-/** The texts of a member's string. */
 const sayings = (name: string, text: string, of: Source, met: Met | undefined): readonly string[] => {
   const url = dataUrlOf(text);
   if (url !== null) {
@@ -125,7 +123,6 @@ export const addLeaves = (into: string[], value: unknown, reading: Reading = {})
   }
 };
 
-/** A string that was read already. */
 class Said {
   readonly text: string;
   constructor(text: string) {

@@ -23,12 +23,10 @@ export class Copy {
     this.isFolded = isFolded;
   }
 
-  /** For consecutive pieces. */
   written(pieces: readonly string[]): string {
     return this.#joined(pieces, this.isFolded ? '' : '\n');
   }
 
-  /** For separate pieces. */
   apart(pieces: readonly string[]): string {
     return this.#joined(pieces, '\n');
   }

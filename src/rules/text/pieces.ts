@@ -11,7 +11,6 @@ export interface RequestPieces
   extends Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'> {
   readonly system: MessagePieces;
   readonly messages: readonly (MessagePieces & { readonly role: string })[];
-  /** The rest of the request. */
   readonly others: readonly string[];
   readonly toolNames: readonly string[];
   readonly metadata: readonly (readonly [string, string])[];
@@ -117,7 +116,6 @@ const unitsIn = (pieces: readonly string[], unitsOf: (text: string) => number): 
   let units = 0;
   for (const piece of pieces) {
     units += unitsOf(piece);
-    // Already too much.
     if (units > maxBuiltOnLoop) break;
   }
   return units;

@@ -8,7 +8,6 @@ export interface RequestText {
   /** The estimate of the rate limits. */
   readonly inputTokens: number;
   readonly stream: boolean;
-  /** As the content of a message. */
   readonly system?: unknown;
   readonly messages: readonly MessageText[];
   readonly tools?: readonly { readonly name: string }[] | undefined;
@@ -24,7 +23,6 @@ export interface MessageText {
   readonly content: unknown;
 }
 
-/** A complete answer. */
 export interface ResponseText {
   readonly content: readonly (AnswerBlock | { readonly type: string; readonly [field: string]: unknown })[];
   readonly stopReason: string;

@@ -31,7 +31,6 @@ export const stringsOf = (document: string): { readonly count: number; readonly 
 export const isInexact = (document: string): boolean => inexact.test(document);
 const inexact = /(?:^|[[:,])\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}|-0(?![.\d]))/;
 
-/** Numbers and booleans. */
 const words = /-?\d[\d.eE+-]*|true|false/g;
 
 /** Strings and numbers of a valid JSON document in order. Not parsed, because parsing drops repeated members. */

@@ -22,7 +22,6 @@ interface Path {
 
 const paths = new Map<string, Path>();
 
-/** Bounded by the fields that rules can name. */
 const pathIn = (name: string): Path => {
   let known = paths.get(name);
   if (known === undefined) {

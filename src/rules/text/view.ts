@@ -27,7 +27,6 @@ import { isInexact } from './strings.ts';
 /** The variables of one copy (contract H). */
 export interface TextView {
   readonly variables: { readonly [name in RootName]?: TypedRecord<unknown> | undefined };
-  /** Measured sizes by name (sizes.ts). */
   readonly sizes: Map<string, number>;
 }
 
@@ -202,7 +201,6 @@ export const differs = (view: RuleView, reads: Iterable<string>): boolean => {
 
 const paths = new Map<string, readonly [RootName, string]>();
 
-/** Bounded by the fields that rules can name. */
 const pathIn = (path: string): readonly [RootName, string] => {
   let known = paths.get(path);
   if (known === undefined) {

@@ -21,5 +21,3 @@ export const priceOf = ({ cost }: CompiledRule, view: TextView): Price => {
   if (scanned > maxScanned) return { place: 'too much text', nanos };
   return { place: scanned > maxScannedOnLoop || nanos > maxNanosOnLoop ? 'worker' : 'loop', nanos };
 };
-
-export const placeFor = (rule: CompiledRule, view: TextView): EvaluationPlace => priceOf(rule, view).place;

@@ -1,6 +1,6 @@
 import { type EvaluationPlace, type Price, priceOf } from './budget.ts';
 import type { CompiledRule } from './compile.ts';
-import { failed, type Verdict } from './score.ts';
+import { failed, isMatch, type Verdict } from './score.ts';
 import { differs, type RuleView } from './text/view.ts';
 import { verdictHere } from './verdict.ts';
 
@@ -12,9 +12,6 @@ export interface JudgedRule {
 
 /** With the highest score the other copy is not needed. */
 const highest = 10_000;
-
-const isMatch = (verdict: Verdict, atLeast: number): boolean =>
-  verdict.verdict === 'score' && verdict.scoreBasisPoints >= atLeast;
 
 /** A match in either copy counts; an error counts only without a match (contract H). */
 const together = (plain: Verdict, folded: Verdict, atLeast: number): Verdict => {

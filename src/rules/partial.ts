@@ -2,7 +2,7 @@ import type { CompiledRule } from './compile.ts';
 import { maxMillisOnLoop } from './language/limits.ts';
 import { type Direction, type RequestValues, type ResponseValues, roots } from './language/variables.ts';
 import { run } from './run.ts';
-import { failed, scoreOf, type Verdict } from './score.ts';
+import { failed, isMatch, scoreOf, type Verdict } from './score.ts';
 import { Copy } from './text/normal-text.ts';
 import type { RequestOwner } from './text/request-text.ts';
 
@@ -41,9 +41,6 @@ export const partialVerdict = (
   if (isMatch(folded, atLeast)) return folded;
   return plain && folded && (folded.verdict === 'error' ? folded : plain);
 };
-
-const isMatch = (verdict: Verdict | null, atLeast: number): boolean =>
-  verdict?.verdict === 'score' && verdict.scoreBasisPoints >= atLeast;
 
 const variablesIn = (direction: Direction, { request, response, owner }: Remnant, copy: Copy, miss: () => never) => ({
   request: new roots.request.Record(withMissing(request, roots.request.fields, miss)),

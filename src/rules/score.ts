@@ -9,6 +9,10 @@ export type Verdict =
 export const failed = (message: string): Verdict => ({ verdict: 'error', message });
 export const busy = (message: string): Verdict => ({ verdict: 'error', message, isBusy: true });
 
+/** @param atLeast basis points */
+export const isMatch = (verdict: Verdict | null, atLeast: number): boolean =>
+  verdict?.verdict === 'score' && verdict.scoreBasisPoints >= atLeast;
+
 export const isBusy = (verdict: Verdict): boolean => verdict.verdict === 'error' && verdict.isBusy === true;
 
 /** For a text that cannot be built. Only messages of `UnreadableText` quote nothing. */

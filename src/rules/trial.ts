@@ -1,12 +1,10 @@
-import { placeFor } from './budget.ts';
+import { priceOf } from './budget.ts';
 import { type CompiledRule, failureIn } from './compile.ts';
-import { evaluated } from './cost/quantity.ts';
 import { maxNanosOnLoop } from './language/limits.ts';
 import { failureAt, type RuleError, ruleError } from './rule-error.ts';
 import { run } from './run.ts';
 import { sampleTime, sampleViews } from './samples.ts';
 import { failed, scoreOf } from './score.ts';
-import { sizeIn } from './text/view-sizes.ts';
 
 export type Trial = RuleError | null;
 
@@ -18,10 +16,10 @@ export const placeOfTrial = (rule: CompiledRule): 'loop' | 'worker' | RuleError 
   let nanos = 0;
   let fits = true;
   for (const [number, view] of sampleViews(rule.direction).entries()) {
-    const place = placeFor(rule, view);
+    const { place, nanos: own } = priceOf(rule, view);
     if (place !== 'loop' && place !== 'worker') return failure(rule, 0, number, place);
     fits &&= place === 'loop';
-    nanos += evaluated(rule.cost.nanos, (name) => sizeIn(view, name));
+    nanos += own;
   }
   return fits && nanos <= maxNanosOnLoop ? 'loop' : 'worker';
 };

@@ -1,6 +1,6 @@
 // Lane: middle: it runs at length
 import { afterAll, describe, expect, test } from 'vitest';
-import { placeFor } from '../../src/rules/budget.ts';
+import { priceOf } from '../../src/rules/budget.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { leastRequest, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
 import { scoreOf } from '../../src/rules/score.ts';
@@ -12,6 +12,7 @@ import { accepted, requestOf, responseOf, scoreIn, userSays } from './rule.ts';
 
 const KiB = 1024;
 const now = sampleTime;
+const placeFor = (...of: Parameters<typeof priceOf>) => priceOf(...of).place;
 
 describe('the score', () => {
   test.each([

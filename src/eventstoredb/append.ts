@@ -40,7 +40,7 @@ export interface OrderedAppendsOptions {
   readonly silenceMs: Millis;
 }
 
-/** Appends on one call, in the order they were added. After a loss all unanswered ones are sent again; their ids prevent duplicates. */
+/** Appends on one call in order. After a loss all unanswered ones are sent again; their ids prevent duplicates. */
 export class OrderedAppends {
   private readonly options: OrderedAppendsOptions;
   /** Unanswered appends in order, by correlation id. */

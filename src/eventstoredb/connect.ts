@@ -20,8 +20,8 @@ import type { Feed, Source } from './session.ts';
 import { Subscriptions } from './subscription.ts';
 
 /**
- * Opens the store, and polls the end of its log twice a second. One per thread, because the client keeps a thread's pending appends in
- * one place.
+ * Opens the store, and polls the end of its log twice a second. One per thread, because the client keeps a thread's pending
+ * appends in one place.
  * @throws Error for an invalid connection string
  */
 export const connect = (target: Target, options: ConnectOptions = {}): EventStore => {

@@ -3,10 +3,10 @@ import { onAppendStream, wrapErrorHandling } from './client/client-internals.ts'
 /**
  * Works around three defects of `@eventstore/db-client` that would end the process:
  *
- * - An error on one stream of batch appends forgets all pending appends, and the answer to a forgotten one throws inside a data handler.
- *   Such an answer is dropped; the caller repeats the append.
- * - While a stream pushes back its writes wait, and an error rejects them in unhandled promises. Here a stream never pushes back: the
- *   pending appends are bounded and have time limits.
+ * - An error on one stream of batch appends forgets all pending appends, and the answer to a forgotten one throws inside a data
+ *   handler. Such an answer is dropped; the caller repeats the append.
+ * - While a stream pushes back its writes wait, and an error rejects them in unhandled promises. Here a stream never pushes
+ *   back: the pending appends are bounded and have time limits.
  * - After an error it waits for its next connection in an unhandled promise.
  */
 interface BatchStream {

@@ -11,10 +11,10 @@ export interface ReadSource {
   cancel(): Promise<void>;
 }
 
-/** Reads of at most this many events run to their end when abandoned: servers close connections with many resets (nghttp2: 1,000, then 33 a second). */
+/** Abandoned reads of this size run to their end, because servers close connections after many resets (nghttp2: 1,000). */
 const fewEvents = 64;
 
-/** The items of one read. A silence of `silenceMs` ends it, because the client has no limit. Errors after the reader has left are dropped. */
+/** The items of one read, which a silence of `silenceMs` ends. Errors after the reader has left are dropped. */
 async function* items(source: ReadSource, asked: number, silenceMs: Millis): AsyncGenerator<unknown> {
   let isWaited = true;
   source.on('error', () => {});

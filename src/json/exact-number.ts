@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Numbers pass through digit for digit (contract A.3). Those that JSON.parse would change (`9007199254740993`, `1.0`, `1e400`) are kept. */
+/** Numbers pass through digit for digit (contract A.3), also those that JSON.parse changes: `9007199254740993`, `1.0`, `1e400`. */
 
 /** Marks numbers in the output of one call of `jsonText`; random, so that input cannot contain it. */
 let marker = '';

@@ -7,8 +7,8 @@ import type { Refused, Ticket } from './window/ticket.ts';
 import type { LimitSubject, WindowStore } from './window/window-store.ts';
 
 /**
- * Records an attempt at all scopes, and admits it when the requests per minute, per day and in flight allow it (contract F.2, steps 2
- * and 3). An admitted one is in flight until its ticket ends.
+ * Records an attempt at all scopes, and admits it when the requests per minute, per day and in flight allow it (contract F.2,
+ * steps 2 and 3). An admitted one is in flight until its ticket ends.
  * @returns the ticket, or the limits that refused (`isRefused`)
  */
 export const start = (store: WindowStore, who: LimitSubject, nowMs: Millis): Ticket | Refused => {

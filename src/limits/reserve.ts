@@ -13,9 +13,9 @@ export const wholeTokens = (tokens: number): number =>
   Number.isNaN(tokens) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(tokens));
 
 /**
- * Reserves tokens for an admitted request in the minute of all scopes and the day of the organization: in all or in none. Each scope
- * reserves min(`tokens`, limit), so that the largest request fits an idle window (contract F.4). A refusal ends the ticket (F.2).
- * They are booked at `nowMs`, because a booking at the request's start would be outside of what was judged.
+ * Reserves tokens for an admitted request in the minute of all scopes and the day of the organization: in all or in none. Each
+ * scope reserves min(`tokens`, limit), so that the largest request fits an idle window (contract F.4). A refusal ends the
+ * ticket (F.2). They are booked at `nowMs`, because a booking at the request's start would be outside of what was judged.
  * @returns the ticket, or the limits that refused
  */
 export const reserve = (store: WindowStore, ticket: Ticket, tokens: number, nowMs: Millis): Ticket | Refused => {

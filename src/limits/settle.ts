@@ -5,8 +5,8 @@ import type { Ticket } from './window/ticket.ts';
 import type { WindowStore } from './window/window-store.ts';
 
 /**
- * Ends a request and replaces its reservation by the real tokens, in the bucket of the reservation (contract F.4); an expired bucket
- * stays. A second end of a ticket changes nothing and is reported.
+ * Ends a request and replaces its reservation by the real tokens, in the bucket of the reservation (contract F.4); an expired
+ * bucket stays. A second end of a ticket changes nothing and is reported.
  * @param actualTokens NaN leaves the reservation; negative counts as 0
  */
 export const settle = (store: WindowStore, ticket: Ticket, actualTokens: number): void => {
@@ -28,7 +28,7 @@ export const enlarge = (store: WindowStore, ticket: Ticket, tokens: number): voi
   if (isOpen(store, ticket) && ticket.within !== null && most > ticket.tokens) book(store, ticket, most, ticket.within);
 };
 
-/** Ends a request without tokens: refused after its start, stopped before the upstream was called (contract F.2), or without a reservation. */
+/** Ends a request without tokens: refused or stopped before the upstream was called (contract F.2), or never reserving. */
 export const release = (store: WindowStore, ticket: Ticket): void => {
   if (!isOpen(store, ticket)) return;
   rebook(store, ticket, 0);

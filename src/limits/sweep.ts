@@ -4,7 +4,7 @@ import { endTicket } from './settle.ts';
 import { freeIfEmpty } from './window/records.ts';
 import type { WindowStore } from './window/window-store.ts';
 
-/** Ends and reports tickets that are older than the longest request, never early; their reservations age out. @returns how many */
+/** Ends and reports tickets older than the longest request; their reservations age out. @returns how many */
 export const sweepTickets = (store: WindowStore, longestRequestMs: Millis, nowMs: Millis): number => {
   store.time.set(nowMs);
   let ended = 0;

@@ -12,5 +12,5 @@ export const retier = (store: WindowStore, organization: string, nowMs: Millis):
   store.changed(record);
 };
 
-/** Replaces the limits of all tiers; records follow at their next use. @throws RangeError for limits that do not fit, before any change */
+/** Replaces all limits; records follow at their next use. @throws RangeError for limits that do not fit, before any change */
 export const applyPlans = (store: WindowStore, plans: readonly FamilyLimits[]): void => store.plans.replace(plans);

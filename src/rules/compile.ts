@@ -16,7 +16,6 @@ export interface CompiledRule {
   readonly direction: Direction;
   readonly type: 'bool' | 'double';
   readonly reads: ReadonlySet<string>;
-  /** Number of compiled patterns: calls of `matches` and `countMatches`. */
   readonly patterns: number;
   readonly cost: Cost;
   /** @throws errors of the engine and of the rules' functions */

@@ -11,8 +11,8 @@ import { placeOfTrial, type Trial, trialHere } from './trial.ts';
 
 export interface Evaluator {
   /**
-   * Evaluates rules on both copies of a view. The verdicts, in the order of the rules, usually come at once; in a promise, which never
-   * rejects, if a part could block the event loop and runs in a thread. Errors are verdicts (contract H).
+   * Evaluates rules on both copies of a view. The verdicts, in the order of the rules, usually come at once; in a promise,
+   * which never rejects, if a part could block the event loop and runs in a thread. Errors are verdicts (contract H).
    */
   judge(
     rules: readonly AnyRule[],
@@ -21,7 +21,7 @@ export interface Evaluator {
   ): readonly Verdict[] | Promise<readonly Verdict[]>;
   /** The same for one rule without a threshold; an error of either copy counts. */
   evaluate(rule: CompiledRule, view: RuleView, at: { readonly now: number }): Verdict | Promise<Verdict>;
-  /** Tries a rule on the samples, in a thread of its own if it could block the event loop. @throws NoThread where none is free in time */
+  /** Tries a rule on the samples, in a separate thread if it could block the loop. @throws NoThread */
   tryOut(rule: CompiledRule): Promise<Trial>;
   /** Ends the threads; running evaluations become errors. */
   close(): Promise<void>;

@@ -2,7 +2,7 @@ import type { Direction } from './language/variables.ts';
 import type { RequestOwner, RequestText, ResponseText } from './text/request-text.ts';
 import { type RuleView, requestView, responseView } from './text/view.ts';
 
-// The samples on which every rule is tried (contract H): the least request, a conversation, and an agent with all kinds of content.
+// The samples for every rule (contract H): the least request, a conversation, and an agent with all kinds of content.
 
 export const sampleOwner: RequestOwner = {
   project: { id: 'proj_00000000000000000000000001', name: 'Sample project' },

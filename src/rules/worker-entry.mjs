@@ -1,4 +1,4 @@
-// JavaScript, because a worker cannot start from a .ts file under tsx or vitest on Node 20. In the build, threads/worker.js is below it.
+// JavaScript, because a worker cannot start from a .ts file under tsx or vitest on Node 20. The build has threads/worker.js.
 import { existsSync } from 'node:fs';
 
 const source = new URL('./threads/worker.ts', import.meta.url);

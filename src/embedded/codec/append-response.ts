@@ -40,7 +40,7 @@ function expectedField(expected: Expected, fields: { revision: number; any: numb
   return varintField(fields.revision, expected);
 }
 
-/** BatchAppendResp of an accepted append, written by hand because there is one per append. `revision` is -1 for an empty stream. */
+/** BatchAppendResp of an accepted append, in one buffer for speed. `revision` is -1 for an empty stream. */
 export function encodeBatchSuccess(
   correlation: Uint8Array,
   stream: Uint8Array,

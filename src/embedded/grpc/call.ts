@@ -168,14 +168,14 @@ export class Call {
     this.finish();
   }
 
-  /** Resets the stream only after a delay, because Node 22 and later drop the status of a stream that is reset before its body arrives. */
+  /** Resets after a delay, because Node from 22 on drops the status of a stream that is reset before its body arrives. */
   private stopLatecomer(): void {
     const latecomer = setTimeout(() => this.stopPeer(), latecomerMs);
     this.stream.once('close', () => clearTimeout(latecomer));
     this.stream.once('data', () => this.stopPeer());
   }
 
-  /** Resets a call whose client is still sending (RFC 9113, 8.1): some clients, such as .NET's, read the status only after sending all. */
+  /** Resets a call whose client still sends (RFC 9113, 8.1): some, such as .NET's, read the status only after sending all. */
   private stopPeer(): void {
     setImmediate(() => {
       const { stream } = this;

@@ -5,8 +5,9 @@ const BURST = 800;
 const RECOVERED_PER_MS = 33 / 1000;
 
 /**
- * Clients cancel calls often. nghttp2 treats many resets as an attack (CVE-2023-44487) and breaks the connection with all its calls;
- * Node 20 cannot change the bounds. Closing the session before that lets its calls finish, and new ones use another connection.
+ * Clients cancel calls often. nghttp2 treats many resets as an attack (CVE-2023-44487) and breaks the connection with all its
+ * calls; Node 20 cannot change the bounds. Closing the session before that lets its calls finish, and new ones use another
+ * connection.
  */
 export function closeBeforeReset(session: Http2Session): void {
   let left = BURST;

@@ -143,7 +143,7 @@ function listening(server: Http2Server | Http2SecureServer, listen: Listen): Pro
   });
 }
 
-/** Destroys sessions that do not answer pings. Waits in steps, so that a delayed thread reads arrived answers before it decides. */
+/** Destroys sessions without answers to pings. Waits in steps, so that a delayed thread first reads answers that arrived. */
 function keepAlive(session: Http2Session, { everyMs, withinMs }: typeof PINGS): () => void {
   let silence: NodeJS.Timeout | undefined;
   const ping = setInterval(() => {

@@ -14,7 +14,7 @@ function within<T>(dir: string, name: string, work: (path: string, done: () => v
   return work(`/proc/self/fd/${folder}/${name}`, () => closeSync(folder));
 }
 
-/** Listens in `dir` until the process ends, and answers each connection with `answer`. Null where the file system has no sockets. */
+/** Listens in `dir` and answers each connection with `answer`. Null where the file system has no sockets. */
 export function listenIn(dir: string, name: string, answer: () => string): Promise<Server | null> {
   return within(dir, name, (path, done) => {
     const server = createServer((socket) => {
@@ -35,7 +35,7 @@ export function listenIn(dir: string, name: string, answer: () => string): Promi
   });
 }
 
-/** Whether a process listens. The kernel answers, so busy and stopped processes are 'there'. 'unknown' without an accessible socket. */
+/** Whether a process listens. The kernel answers, so stopped processes are 'there'. 'unknown' without an accessible socket. */
 export function knock(dir: string, name: string): Promise<'there' | 'gone' | 'unknown'> {
   return connection(dir, name, (socket, settle) => {
     socket.once('connect', () => settle('there'));

@@ -7,8 +7,8 @@ const BEAT_MS = 1000;
 const STAND_STILL_MS = 5000;
 
 /**
- * 'dead' is certain. On the same running kernel the socket decides at once. Otherwise the heartbeat of the claim does: 'unsure' until it
- * has changed once ('live') or has not for five seconds ('dead').
+ * 'dead' is certain. On the same running kernel the socket decides at once. Otherwise the heartbeat of the claim does: 'unsure'
+ * until it has changed once ('live') or has not for five seconds ('dead').
  */
 export type LifeSign = 'live' | 'dead' | 'unsure';
 

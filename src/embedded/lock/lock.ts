@@ -21,7 +21,7 @@ export class StoreLocked extends Error {
 export interface Lock {
   /** A dead process left its claim, so the store was not closed properly. */
   readonly unclean: boolean;
-  /** Resolves when another machine took the store over, because this one had stalled for five seconds. Nothing may be written then. */
+  /** Resolves when another machine took over after this one stalled for five seconds. Nothing may be written then. */
   readonly lost: Promise<Error>;
   announce(endpoint: string): void;
   release(): void;

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 export const MAX_PATH_BYTES = 100;
 const SOCKET = 'eventstore.sock';
 
-/** The socket's path in the directory or, where that is too long, in a new private temporary directory. `cleanUp` removes both. */
+/** The socket's path in the directory or, if that is too long, in a new private directory. `cleanUp` removes both. */
 export function socketPath(dir: string): { readonly path: string; cleanUp(): void } {
   const inside = join(resolve(dir), SOCKET);
   if (Buffer.byteLength(inside) <= MAX_PATH_BYTES)

@@ -13,7 +13,8 @@ export class CannotCopy extends Error {
 }
 
 /**
- * Copies a store, even in use, from one read transaction of LMDB, without free pages. The copy is verified before it gets its name.
+ * Copies a store, even in use, from one read transaction of LMDB, without free pages. The copy is verified before it gets its
+ * name.
  * @throws NoStore, CannotCopy
  */
 export async function backupStore(dir: string, out: string, options: VerifyOptions = {}): Promise<VerifyReport> {

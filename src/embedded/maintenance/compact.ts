@@ -16,8 +16,8 @@ export interface Compaction {
 }
 
 /**
- * Rewrites a closed store without its free pages. The verified and synced file replaces the old one in one step, so an interruption
- * leaves one of the two.
+ * Rewrites a closed store without its free pages. The verified and synced file replaces the old one in one step, so an
+ * interruption leaves one of the two.
  * @throws StoreLocked, NoStore, CannotCopy
  */
 export async function compactStore(dir: string, options: VerifyOptions = {}): Promise<Compaction> {

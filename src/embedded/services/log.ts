@@ -15,6 +15,6 @@ export interface Log {
   readonly faults: Faults;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
-  /** Call before each write. Pauses the call while too much waits for the disk. @throws UNAVAILABLE while nothing can be written */
+  /** Call before each write. Pauses the call while too much waits. @throws UNAVAILABLE while nothing can be written */
   admit(call: Call): void;
 }

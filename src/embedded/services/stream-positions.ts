@@ -2,8 +2,8 @@ import { encodeFirstPosition, encodeLastPosition } from '../codec/read-response.
 import type { StreamCursor } from '../store/read/stream-cursor.ts';
 
 /**
- * Adds a stream's positions to a read, as clients for .NET and Java ask: the first before the events, if a forward read begins elsewhere
- * than asked; the last always.
+ * Adds a stream's positions to a read, as clients for .NET and Java ask: the first before the events, if a forward read begins
+ * elsewhere than asked; the last always.
  * @returns messages to send after the events
  */
 export function tellPositions(cursor: StreamCursor, asked: number, backwards: boolean): () => Buffer[] {

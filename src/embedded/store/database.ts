@@ -61,7 +61,7 @@ export function openFiles(dir: string, noSync: boolean): LogFiles {
   }
 }
 
-/** Opens the environment read-only, in a process of its own, because LMDB cannot open a file twice in one. Missing tables are undefined. */
+/** Read-only, for a process of its own: LMDB cannot open a file twice in one. Missing tables are undefined. */
 export function openForReading(dir: string): LogFiles {
   return tablesOf(open<Buffer, Buffer>({ path: join(dir, DATA_FILE), ...environment, readOnly: true }));
 }

@@ -22,7 +22,7 @@ export interface AttemptTimes {
   readonly retryMs: readonly [first: Millis, longest: Millis];
 }
 
-/** Makes the attempts of all calls. While nothing takes commands a new command is refused at once; earlier ones wait for a new leader. */
+/** Makes the attempts of all calls. While the store is lost new commands are refused; earlier ones wait for a leader. */
 export const attempts = (options: {
   readonly clock: Clock;
   readonly contact: Contact;

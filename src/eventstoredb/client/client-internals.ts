@@ -1,6 +1,6 @@
 /**
- * All uses of undocumented parts of `@eventstore/db-client`: four protected members, the filters of its connection and its messages.
- * A test fails for other versions; check the class `Client` then, and whether the defects in the README remain.
+ * All uses of undocumented parts of `@eventstore/db-client`: four protected members, the filters of its connection and its
+ * messages. A test fails for other versions; check the class `Client` then, and whether the defects in the README remain.
  */
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import services from '@eventstore/db-client/generated/streams_grpc_pb.js';
@@ -12,7 +12,7 @@ export const checkedClient = '6.2.1';
 
 const proposed = messages.BatchAppendReq.ProposedMessage.prototype;
 const given = proposed.getData;
-/** google-protobuf decodes base64 in JavaScript, twice: 6 µs for each request in an event of accounts. Node's decoder is a hundred times as fast. */
+/** google-protobuf decodes base64 twice in JavaScript: 6 µs for each request accounted. Node is a hundred times as fast. */
 proposed.getData_asU8 = function () {
   const data = given.call(this);
   if (typeof data !== 'string') return data;
@@ -96,7 +96,7 @@ const uncompressed = {
   }),
 };
 
-/** Asks for uncompressed answers: gRPC always offers gzip, and KurrentDB from 25.1 on then compresses at its best level: reads take ten times as long. */
+/** Asks for uncompressed answers: gRPC always offers gzip, with which KurrentDB from 25.1 on makes reads ten times slower. */
 export const askUncompressed = (client: object): void => {
   const inside = insideOf(client);
   const { getChannel } = inside;

@@ -18,8 +18,8 @@ const preface = Buffer.concat([
 const tlsAlert = 0x15;
 
 /**
- * Finds why discovery fails. With several hosts the client reports only "Failed to discover after 10 attempts.", even for untrusted
- * certificates, so each host is contacted once in the same way.
+ * Finds why discovery fails. With several hosts the client reports only "Failed to discover after 10 attempts.", even for
+ * untrusted certificates, so each host is contacted once in the same way.
  * @returns for an error of discovery a host's error, if there is one; other errors unchanged
  */
 export const diagnosis = (target: Target): ((error: unknown) => Promise<unknown>) => {

@@ -48,7 +48,8 @@ const unavailable = (sentence: string, cause: unknown): StoreUnavailable => new 
 
 /**
  * The error to give up with; undefined where the outcome is unknown and the call is repeated: a lost connection, `cancelled`,
- * `deadline-exceeded`, `timeout`, `unknown` during an election ("Server Is Not Ready", code 13), a failed discovery, unknown errors.
+ * `deadline-exceeded`, `timeout`, `unknown` during an election ("Server Is Not Ready", code 13), a failed discovery, unknown
+ * errors.
  */
 export const finalError = (error: unknown, call: Call): Error | undefined => {
   if (error instanceof StoreUnavailable || error instanceof TypeError || error instanceof RangeError) return error;
@@ -86,7 +87,7 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
 /** The smallest limit of all known stores. */
 export const neverTooLarge = 1024 * 1024;
 
-/** A too large message ends the shared stream of appends, so small appends are repeated. gRPC also uses the code for too many calls. */
+/** A too large message ends the shared stream, so small appends are repeated. gRPC also uses the code for too many calls. */
 const tooLarge = (error: unknown, call: Call): Error | undefined => {
   const said = saysWhy(error).replace(/^8 RESOURCE_EXHAUSTED: /, '');
   if (said.startsWith('Bandwidth exhausted') || call.isLarge?.() === false) return undefined;

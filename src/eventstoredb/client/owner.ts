@@ -25,7 +25,7 @@ export interface Owner {
   close(): Promise<void>;
 }
 
-/** Minimum age before a replacement: discovery takes that long, and clients that were replaced every 2 s never connected (measured). */
+/** Minimum age: discovery takes that long, and clients replaced every 2 s never connected (measured). */
 const ownTimeMs = 5_000;
 
 /** Limit for disposal, which does not end while a reader of a stream pauses. */
@@ -40,8 +40,8 @@ const hangUp = async (old: Client): Promise<void> => {
 };
 
 /**
- * Makes and replaces the client. Some failures are permanent in it: if discovery fails while an append asks for the server's features,
- * all its later appends fail.
+ * Makes and replaces the client. Some failures are permanent in it: if discovery fails while an append asks for the server's
+ * features, all its later appends fail.
  * @param isDiscovered the clients ask a host which node to use
  */
 export const ownerOf = (make: () => Client, clock: Clock, isDiscovered = false): Owner => {

@@ -23,7 +23,7 @@ interface Scanner {
 
 const wordsOf = 4;
 
-/** The entries of one JSON document in order: one per value, and one per member's name before its value. Valid until the next scan. */
+/** The entries of a JSON document in order: one per value, and one per name before its value. Valid until the next scan. */
 export class Tape {
   readonly #scanner: Scanner;
   readonly #bytes: Buffer;

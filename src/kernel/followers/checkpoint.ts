@@ -54,7 +54,7 @@ export const checkpointAfter = (
   };
 };
 
-/** A checkpoint at the end of the log, undefined without events of ours. It names an event that stays, so that it can be found again. */
+/** A checkpoint at the end of the log, undefined without events of ours. It names an event that is never removed. */
 export const endOfLog = async (
   store: Pick<EventStore, 'readAll'>,
   { logId, lasts }: { readonly logId: string; readonly lasts: Lasts },

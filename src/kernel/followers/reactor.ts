@@ -33,8 +33,9 @@ export interface Reactors {
 }
 
 /**
- * Runs each reactor from its own checkpoint. A failed reaction is repeated until it succeeds; where that cannot help, this reactor
- * stops. Checkpoints are written once a second, because each commit delays the event store's writes; a crash repeats the rest.
+ * Runs each reactor from its own checkpoint. A failed reaction is repeated until it succeeds; where that cannot help, this
+ * reactor stops. Checkpoints are written once a second, because each commit delays the event store's writes; a crash repeats
+ * the rest.
  */
 export const startReactors = async (options: ReactorOptions): Promise<Reactors> => {
   const { store, logId, reactors, ours, lasts = allLast, retryMs = 200, keepMs = 1000 } = options;

@@ -3,8 +3,8 @@ import { Feed, Source } from './feed.ts';
 import { PageCache } from './page-cache.ts';
 
 /**
- * One subscription to the log for any number of followers. Each gets every event after its position in order, once; the store's own
- * events only from when it has caught up with the others.
+ * One subscription to the log for any number of followers. Each gets every event after its position in order, once; the store's
+ * own events only from when it has caught up with the others.
  */
 export interface SharedSubscription extends Pick<EventStore, 'subscribe'> {
   /** Another log is in place: followers get nothing until they subscribe again. */

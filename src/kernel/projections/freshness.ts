@@ -26,8 +26,8 @@ const forgetMs = 60_000;
 type Models = Pick<ReadModels, 'position' | 'positionOf' | 'reached' | 'stopped' | 'tables'>;
 
 /**
- * Compares each head poll with the read models: tables that have passed the polled end show everything up to the time of the poll.
- * After a lost connection no poll counts until it is known that the log is the same.
+ * Compares each head poll with the read models: tables that have passed the polled end show everything up to the time of the
+ * poll. After a lost connection no poll counts until it is known that the log is the same.
  */
 export const freshness = (options: {
   readonly store: Pick<EventStore, 'onHeadPoll'>;

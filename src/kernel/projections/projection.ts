@@ -18,8 +18,9 @@ export type { Projection, Rows } from './apply-batch.ts';
 export type { ReadModels } from './read-models.ts';
 
 /**
- * Opens the read models, checks that each belongs to the log, and follows it; resolves once everything that the store knew has been
- * applied. Changes and checkpoints are written in one LMDB transaction, so each projection applies each event exactly once.
+ * Opens the read models, checks that each belongs to the log, and follows it; resolves once everything that the store knew has
+ * been applied. Changes and checkpoints are written in one LMDB transaction, so each projection applies each event exactly
+ * once.
  */
 export const openReadModels = async (options: ReadModelOptions): Promise<ReadModels> => {
   const { dir, looked, projections, store, logId, lasts = allLast, absent = (name) => new RowsAbsent(name) } = options;

@@ -19,8 +19,8 @@ const sizeOf = (changes: ReadonlyMap<string, TableChanges>): number =>
   [...changes.values()].reduce((sum, { size }) => sum + size, 0);
 
 /**
- * A projection's changes that are not written yet; a row that changes a hundred times is written once. After a crash the projection
- * gets events again from the last written checkpoint, so each of its rows has the position up to which it counts.
+ * A projection's changes that are not written yet; a row that changes a hundred times is written once. After a crash the
+ * projection gets events again from the last written checkpoint, so each of its rows has the position up to which it counts.
  */
 export class WriteBehind {
   /** Changes since `#leaving` was set apart for writing. */

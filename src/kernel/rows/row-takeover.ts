@@ -52,7 +52,7 @@ export class UnsealedRows {
   }
 }
 
-/** Adds checksums to the rows of an earlier release, some at a time. The returned function ends that; the next start continues. */
+/** Adds checksums to rows of an earlier release in small steps. The returned function ends that; the next start continues. */
 export const takeOverRows = (
   rows: { takeOver(): Promise<boolean> },
   disk: Pick<DiskSpace, 'write'>,

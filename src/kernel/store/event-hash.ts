@@ -27,7 +27,7 @@ const deeper = (depth: number): number => {
   return depth + 1;
 };
 
-/** Whether all names are in RFC 8785's order (UTF-16 code units) and every value has a form, so that `JSON.stringify` equals it. */
+/** Whether all names are in RFC 8785's order (UTF-16 code units) and every value has a form: then `JSON.stringify` writes it. */
 const isOrdered = (value: unknown, depth = 0): boolean => {
   if (typeof value !== 'object' || value === null) return hasForm(value);
   const next = deeper(depth);

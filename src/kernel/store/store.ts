@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
 import type { Budget } from './budget.ts';
 
-// The port to the event store. EventStoreDB or KurrentDB implement it through `src/eventstoredb/`, and an in-memory store in tests.
+// The port to the event store. `src/eventstoredb/` implements it for EventStoreDB and KurrentDB; tests use one in memory.
 
 export interface Metadata {
   /** Wall time of the command in milliseconds. */

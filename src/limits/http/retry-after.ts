@@ -15,7 +15,7 @@ import { wholeTokens } from '../reserve.ts';
 import { recordOf } from '../window/records.ts';
 import type { LimitSubject, WindowStore } from '../window/window-store.ts';
 
-/** Tokens of a request; 'unknown' (body too large to read) needs whole minute windows, and any rest of the day window (contract F.2). */
+/** Tokens; 'unknown' (body too large to read) needs whole minute windows, and any rest of the day's (contract F.2). */
 export type Need = number | 'unknown';
 
 /** Contract F.6. */
@@ -28,7 +28,7 @@ export interface Wait {
   readonly limit: number;
 }
 
-/** How long a refused request has to wait for all limits, because recording the refusal may have filled others. Concurrency is ignored. */
+/** The wait for all limits, because the refused attempt may have filled others. Concurrency is ignored. */
 export const waitAfter = (store: WindowStore, who: LimitSubject, why: number, need: Need, nowMs: Millis): Wait => {
   store.time.set(nowMs);
   return over(store, recordOf(store, who), why, need, false);

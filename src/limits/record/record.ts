@@ -29,8 +29,8 @@ const nowhere = 0;
 const longestRest = 145;
 
 /**
- * The counts of one key, project or organization. The numbers are in the slab, and move there when the limits change. They are valid
- * as of the last `advance`.
+ * The counts of one key, project or organization. The numbers are in the slab, and move there when the limits change. They are
+ * valid as of the last `advance`.
  */
 export class WindowRecord {
   // Few fields, the most used first: with a million records hardly any is in a CPU cache.
@@ -173,8 +173,8 @@ export class WindowRecord {
   }
 
   /**
-   * Milliseconds until the window of a metric holds at most `target` without traffic. For the requests of a minute `target` is the
-   * limit less one or the use less one, which amount to the same.
+   * Milliseconds until the window of a metric holds at most `target` without traffic. For the requests of a minute `target` is
+   * the limit less one or the use less one, which amount to the same.
    */
   waitFor(metric: number, target: number, time: WindowTime): number {
     if (metric === requestsPerMinute) {

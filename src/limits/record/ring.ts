@@ -9,10 +9,10 @@ const oldestWord = 4;
 export const ringHeadWords = 6;
 
 /**
- * A window of buckets of one tick each: the running one and `length` before it, one more than the window, so that it never counts less
- * than the true minute or day (contract F.1). The running bucket is in the head beside the sum, because another line of memory is a
- * cache miss of 0.1 to 0.2 µs with 100,000 keys; so is the oldest used tick, which shortens walks.
- * The instance describes the layout; each call gets the address.
+ * A window of buckets of one tick each: the running one and `length` before it, one more than the window, so that it never
+ * counts less than the true minute or day (contract F.1). The running bucket is in the head beside the sum, because another
+ * line of memory is a cache miss of 0.1 to 0.2 µs with 100,000 keys; so is the oldest used tick, which shortens walks. The
+ * instance describes the layout; each call gets the address.
  */
 export class Ring {
   readonly length: number;

@@ -17,9 +17,9 @@ export interface Restored {
 }
 
 /**
- * Restores windows before the first request, from buffers of whole chunks, oldest first. The time since the snapshot is taken from the
- * wall clock, and none when that has gone back. Buckets count at least as long as they would have. Without sound chunks the windows
- * start half full (`startHalfFull`).
+ * Restores windows before the first request, from buffers of whole chunks, oldest first. The time since the snapshot is taken
+ * from the wall clock, and none when that has gone back. Buckets count at least as long as they would have. Without sound
+ * chunks the windows start half full (`startHalfFull`).
  */
 export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallMs: Millis, nowMs: Millis): Restored => {
   store.time.set(nowMs);

@@ -25,8 +25,8 @@ const longest = 8 * 1024 * 1024;
 const copiedAtOnce = 10_000;
 
 /**
- * Keeps a family's windows in files of chunks. When a file is long a new one begins, all records are copied into it in small steps,
- * and then the older files are removed; so the files, read in order, are always complete.
+ * Keeps a family's windows in files of chunks. When a file is long a new one begins, all records are copied into it in small
+ * steps, and then the older files are removed; so the files, read in order, are always complete.
  */
 export class SnapshotFiles {
   readonly #options: SnapshotFilesOptions;

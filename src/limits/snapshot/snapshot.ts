@@ -7,8 +7,9 @@ import type { WindowStore } from '../window/window-store.ts';
 import { ChunkWriter } from './snapshot-form.ts';
 
 /**
- * The attempts since the last snapshot and up to `most` changed records, as one chunk; null when there is nothing. Call it until it
- * returns null, with a turn of the loop between: a record takes one to three microseconds. Requests in flight are left out.
+ * The attempts since the last snapshot and up to `most` changed records, as one chunk; null when there is nothing. Call it
+ * until it returns null, with a turn of the loop between: a record takes one to three microseconds. Requests in flight are left
+ * out.
  */
 export const snapshot = (store: WindowStore, wallMs: Millis, nowMs: Millis, most = 500): Uint8Array | null => {
   const attempts = store.journal.length;

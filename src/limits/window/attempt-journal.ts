@@ -5,8 +5,8 @@ const most = 2 ** 21;
 export const keyAlone = 0x8000_0000 | 0;
 
 /**
- * The attempts since the last snapshot: two words each, the number of the key's record and `WindowTime.ms`. Saving the changed records
- * instead would take 30 MB a second at 50,000 requests/s on 12,000 keys.
+ * The attempts since the last snapshot: two words each, the number of the key's record and `WindowTime.ms`. Saving the changed
+ * records instead would take 30 MB a second at 50,000 requests/s on 12,000 keys.
  */
 export class AttemptJournal {
   words = new Int32Array(1024);

@@ -23,7 +23,6 @@ export const follow = (store: WindowStore, inner: WindowRecord): void => {
   }
 };
 
-/** Finds or makes the record of a credential. */
 export const acquire = (store: WindowStore, { key, project, organization }: LimitSubject): WindowRecord => {
   const found = store.find(0, key);
   if (found !== undefined) return found;

@@ -9,7 +9,6 @@ import { plain, type Shape, shapeOfVariable, text } from './sizes.ts';
 export interface Cost {
   /** Nodes, multiplied by the enclosing comprehensions. */
   readonly work: Quantity;
-  /** UTF-16 code units read by scanning calls. */
   readonly scanned: Quantity;
   /** Worst case for hostile rules and requests. */
   readonly nanos: Quantity;

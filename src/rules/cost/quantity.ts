@@ -3,7 +3,7 @@
 interface Term {
   readonly factor: number;
   readonly sizes: readonly string[];
-  /** Numbers of loops whose repetitions the sizes include: the texts of all messages together are what `m.text` adds up to in a loop. */
+  /** Loops whose repetitions the sizes include: `m.text` adds up to the texts of all messages. */
   readonly covers: readonly number[];
 }
 export type Quantity = readonly Term[];

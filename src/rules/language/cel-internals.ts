@@ -1,6 +1,6 @@
 /**
- * All uses of undocumented parts of `@marcbachmann/cel-js`: the type notes on checked trees, and changes between parsing and checking. A
- * test fails for other versions; check `parser.js`, `macros.js` and `type-checker.js` of the package then.
+ * All uses of undocumented parts of `@marcbachmann/cel-js`: the type notes on checked trees, and changes between parsing and
+ * checking. A test fails for other versions; check `parser.js`, `macros.js` and `type-checker.js` of the package then.
  */
 import type { Node } from './tree.ts';
 

@@ -18,8 +18,9 @@ export interface Admission {
 type Scope = readonly string[];
 
 /**
- * Checks the tree before type checking (contract H), and replaces pattern literals and names of methods. The tree is changed instead of
- * the text, because the engine's serializer drops the parentheses of `a - (b - c)`, breaks emoji and rounds small numbers (8.0.0).
+ * Checks the tree before type checking (contract H), and replaces pattern literals and names of methods. The tree is changed
+ * instead of the text, because the engine's serializer drops the parentheses of `a - (b - c)`, breaks emoji and rounds small
+ * numbers (8.0.0).
  */
 export const checkLanguage = (text: string, tree: Node, direction: Direction): Admission => {
   const walk = new Walk(text, direction);

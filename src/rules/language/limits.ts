@@ -12,7 +12,7 @@ export const maxPatterns = 20;
 export const maxPatternChars = 512;
 export const maxComprehensionNesting = 2;
 
-/** Unspecified: the size of compiled patterns. `\pL{800}` takes 60 ms to prepare (measured). Patterns without counts stay below both. */
+/** Unspecified: compiled patterns. `\pL{800}` takes 60 ms to prepare (measured). Patterns without counts stay below both. */
 export const maxPatternInstructions = 1100;
 export const maxRangesPerRule = 100_000;
 
@@ -20,7 +20,6 @@ export const maxErrors = 20;
 
 /** Nodes, multiplied by the enclosing comprehensions. */
 export const maxWork = 200_000;
-/** UTF-16 code units read by scanning calls. */
 export const maxScanned = 16 * 1024 * 1024;
 /** Larger evaluations run in a worker thread. */
 export const maxScannedOnLoop = 512 * 1024;
@@ -29,7 +28,7 @@ export const maxNanosOnLoop = 40_000_000;
 export const maxMillisOnLoop = 20;
 /** Text (`lengthOf`) that is converted on the event loop: 64 KiB, or 512 KiB of ASCII. */
 export const maxBuiltOnLoop = 64 * 1024;
-/** Bytes of a body that is parsed on the event loop for rules: many small values take 20 ms (measured). At least `maxBuiltOnLoop`. */
+/** Bytes of a body that is parsed on the event loop: many small values take 20 ms (measured). At least `maxBuiltOnLoop`. */
 export const maxParsedOnLoop = 128 * 1024;
 /** Limit for an evaluation in a worker thread, and for the wait for a thread. */
 export const workerDeadlineMillis = 2000;

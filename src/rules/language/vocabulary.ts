@@ -17,8 +17,8 @@ export const methods: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The internal name of a method: the engine's `matches` uses the host's backtracking regex, its case functions change non-ASCII letters,
- * and its dates use the host's time zone. The engine does not allow overriding, so calls are renamed.
+ * The internal name of a method: the engine's `matches` uses the host's backtracking regex, its case functions change non-ASCII
+ * letters, and its dates use the host's time zone. The engine does not allow overriding, so calls are renamed.
  */
 export const runningName = (method: string, args: number): string => {
   if (dateGetters.has(method) && (args > 0 || method === 'getDayOfYear')) return `zoned_${method}`;

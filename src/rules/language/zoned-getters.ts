@@ -1,6 +1,6 @@
 /**
- * Date getters with a time zone. The engine's own parse localized text in the host's zone: they take 80 µs instead of 4, and an hour that
- * the host skips in spring reads as the next one. Counts begin as in CEL: at 0, for `getDate` at 1.
+ * Date getters with a time zone. The engine's own parse localized text in the host's zone: they take 80 µs instead of 4, and an
+ * hour that the host skips in spring reads as the next one. Counts begin as in CEL: at 0, for `getDate` at 1.
  */
 
 type Getter = (wall: Date) => number;

@@ -152,7 +152,7 @@ interface Pieces {
   text: string;
 }
 
-/** Events of a response. Text that arrives in pieces, in events and in the final response is read once if equal, and otherwise in full. */
+/** Events of a response. Text in pieces, in events and in the final response is read once if equal, otherwise in full. */
 const responseStream = (rest: Rest): Stream => {
   const items = new Map<unknown, Json>();
   const pieces = new Map<string, Pieces>();

@@ -1,7 +1,7 @@
 /**
  * Decoders of Base64 differ for other characters: Node stops at the first `=`; Python continues after an `=` that completes no
- * group of four and skips `-` and `_` except in the URL-safe alphabet. Strict decoders (Python's `validate`, WHATWG) read what Python
- * does, or nothing.
+ * group of four and skips `-` and `_` except in the URL-safe alphabet. Strict decoders (Python's `validate`, WHATWG) read what
+ * Python does, or nothing.
  */
 
 const withoutPadding = (text: string): string => {

@@ -78,7 +78,7 @@ const readingsOf = (type: string, all: readonly Buffer[]): readonly string[] => 
   return said;
 };
 
-/** The texts of Base64 data; also the data itself if it is not Base64. @param asSent the data before percent-decoding, which not every reader does */
+/** The texts of Base64 data, or also the data itself. @param asSent the data before percent-decoding */
 export const dataSays = (mediaType: string, data: string, asSent: string = data): readonly string[] => {
   const bytes = bytesIn([data, asSent]);
   if (bytes.every((each) => isFileOf(mediaType, each))) return [];

@@ -64,8 +64,8 @@ export const folded = (name: string): string => {
 };
 
 /**
- * The folded copy of a text (contract H). Most texts return unchanged, in half a microsecond for 600 characters. A text with tags is
- * returned without them, and once more with their ASCII.
+ * The folded copy of a text (contract H). Most texts return unchanged, in half a microsecond for 600 characters. A text with
+ * tags is returned without them, and once more with their ASCII.
  * @throws UnreadableText where it would grow beyond the room
  */
 export const foldedWithin = (room: Room, text: string): string => {

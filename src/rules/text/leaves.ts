@@ -2,7 +2,7 @@ import { ExactNumber } from '../../json/exact-number.ts';
 import { dataSays, dataUrlOf, isOpaque, rawData, usualMediaTypes } from './data.ts';
 import { saidIn } from './strings.ts';
 
-// All strings in a value of any shape, with names of members that are not part of a protocol, and without what no model reads as text.
+// All strings in a value, and names of members that are not part of a protocol; without what no model reads as text.
 
 /** Words of the protocols and of JSON Schema, which are skipped as names and as values of `type`. */
 const protocol: ReadonlySet<string> = new Set(

@@ -1,7 +1,7 @@
 import { inParts } from './parts.ts';
 import { UnreadableText } from './unreadable-text.ts';
 
-// Normalizing sorts rows of marks by insertion: forty thousand in a row take seconds. Beyond 32, each 32 are normalized separately.
+// Normalizing sorts marks by insertion: forty thousand in a row take seconds. Beyond 32, each 32 are separate.
 
 /** Including those that NFKC turns into marks. */
 const markAt = /[\p{M}\uff9e\uff9f]/uy;

@@ -12,8 +12,8 @@ export const lines = (one: string, other: string): string =>
   one === '' ? other : other === '' ? one : `${one}\n${other}`;
 
 /**
- * One of the two copies of a view's texts (contract H). The folded copy joins pieces without separators and reads JSON without escapes.
- * All texts share the room for growth; without room the methods throw UnreadableText.
+ * One of the two copies of a view's texts (contract H). The folded copy joins pieces without separators and reads JSON without
+ * escapes. All texts share the room for growth; without room the methods throw UnreadableText.
  */
 export class Copy {
   readonly isFolded: boolean;

@@ -8,7 +8,7 @@ type Plain = Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens
 /** Unknown roles count as users. */
 const others: ReadonlySet<string> = new Set(['assistant', 'system', 'developer', 'tool', 'function']);
 
-/** The variables under `request` (contract H) in one copy, built when first read. A class, because objects with many getters are slow to make. */
+/** The variables under `request` (contract H) in one copy, built when first read. A class, for speed. */
 export class RequestFields implements RequestValues {
   readonly #request: Plain;
   readonly #pieces: () => RequestPieces;

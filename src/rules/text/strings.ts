@@ -27,7 +27,7 @@ export const stringsOf = (document: string): { readonly count: number; readonly 
   };
 };
 
-/** Whether a number may change in JSON.parse: long, trailing zeros, exponents, very small, negative zero. Rules read its digits. */
+/** Whether JSON.parse may change a number: long, trailing zeros, exponents, very small, negative zero. */
 export const isInexact = (document: string): boolean => inexact.test(document);
 const inexact = /(?:^|[[:,])\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}|-0(?![.\d]))/;
 

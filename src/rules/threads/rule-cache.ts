@@ -10,8 +10,8 @@ type Compiled = CompiledRule | readonly RuleError[];
 const patternsOf = (rule: Compiled): number => ('patterns' in rule ? rule.patterns : 0);
 
 /**
- * Compiled rules by version id; the least recently used leaves first. Versions are immutable. Compiling takes 0.02 to 0.2 ms, 60 ms for the
- * largest patterns; a hit 0.1 µs.
+ * Compiled rules by version id; the least recently used leaves first. Versions are immutable. Compiling takes 0.02 to 0.2 ms,
+ * 60 ms for the largest patterns; a hit 0.1 µs.
  */
 export class RuleCache {
   readonly #rules = new Map<string, Compiled>();

@@ -23,8 +23,8 @@ export class RuleThreads {
   }
 
   /**
-   * The verdicts of rules in their order. Never rejects. Waits for a thread for at most one deadline; after a rule that ended its thread
-   * the others continue in another.
+   * The verdicts of rules in their order. Never rejects. Waits for a thread for at most one deadline; after a rule that ended
+   * its thread the others continue in another.
    * @param owner the organization, among which threads are shared
    */
   async judge(

@@ -1,7 +1,7 @@
 import { runChild } from '../../run-child.ts';
 import { StoreCorrupt } from '../records/corrupt.ts';
 
-/** Opens the file in a child process; `all` reads every page, otherwise the ends of the tables. @throws StoreCorrupt when it dies */
+/** Opens the file in a child process; `all` reads every page, else the tables' ends. @throws StoreCorrupt when it dies */
 export async function probe(file: string, all: boolean): Promise<void> {
   const { code, killedBy, error } = await runChild('probe', [file, all ? 'all' : 'ends']);
   if (killedBy !== undefined) {

@@ -51,8 +51,8 @@ export const isShort = (dir: string, threshold: number, freeBytes: FreeBytes = o
   (freeBytes(dir) ?? Number.POSITIVE_INFINITY) < threshold;
 
 /**
- * Watches the volume, because LMDB reports a full disk as an I/O error that ends the store. If others fill the disk, a ballast file is
- * deleted below half the threshold, so that accepted events can be written; it is restored when there is room.
+ * Watches the volume, because LMDB reports a full disk as an I/O error that ends the store. If others fill the disk, a ballast
+ * file is deleted below half the threshold, so that accepted events can be written; it is restored when there is room.
  */
 export function watchFreeSpace(options: SpaceOptions): FreeSpace {
   const { dir, threshold, freeBytes = ofVolume } = options;

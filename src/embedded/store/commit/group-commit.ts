@@ -62,7 +62,7 @@ export class GroupCommit {
     return this.forming;
   }
 
-  /** Resolves when everything accepted is committed and answered, or the store has failed. What waits for room stays unanswered. */
+  /** Resolves when everything is committed and answered, or the store has failed. What waits for room stays unanswered. */
   end(): Promise<void> {
     this.ending = true;
     this.hold();
@@ -117,8 +117,8 @@ export class GroupCommit {
   }
 
   /**
-   * False where the volume was full: LMDB has changed nothing, and the batch can be written again. Checking first matters: on a failed
-   * write lmdb-js 3.5.6 writes its message beyond the end of a buffer, which may kill the process.
+   * False where the volume was full: LMDB has changed nothing, and the batch can be written again. Checking first matters: on a
+   * failed write lmdb-js 3.5.6 writes its message beyond the end of a buffer, which may kill the process.
    * @throws NO_ROOM when the store stops before there is room
    */
   private async written(batch: Batch): Promise<boolean> {

@@ -7,8 +7,8 @@ import { checkMeta } from '../check/check-file.ts';
 import { DATA_FILE } from '../database.ts';
 import { StoreCorrupt } from '../records/corrupt.ts';
 
-// A file that lost its last commit opens without an error. So a proper stop writes the number of the last transaction to
-// `closed`, which the next start compares and removes. After kill -9 it is missing: the last commit was on disk or not acknowledged.
+// A file that lost its last commit opens without an error. So a proper stop writes the last transaction's number to `closed`,
+// which the next start compares and removes. After kill -9 the last commit was on disk or not acknowledged.
 // Size and time of change follow; if both are equal, nobody has written since.
 const SEAL = 'closed';
 

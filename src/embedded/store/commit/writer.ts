@@ -37,8 +37,8 @@ const TOMBSTONE_TYPE = Buffer.from('$streamDeleted');
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The only writer of the log. Requests are decided by the newest state, committed or not: a failed commit ends the store, and every
- * reply waits for the commit of its batch.
+ * The only writer of the log. Requests are decided by the newest state, committed or not: a failed commit ends the store, and
+ * every reply waits for the commit of its batch.
  */
 export class Writer implements Lookup {
   readonly streams: Streams;

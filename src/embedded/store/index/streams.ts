@@ -11,7 +11,7 @@ export interface Uncommitted {
   readonly position: number;
 }
 
-/** State of one stream. The writer uses `last` and `tombstoned`, which include uncommitted writes; readers use the `committed` fields. */
+/** `last` and `tombstoned` include uncommitted writes and are for the writer; readers use the `committed` fields. */
 export interface Stream {
   readonly name: string;
   readonly nameBytes: Buffer;

@@ -33,7 +33,7 @@ const repetitionsIn = (rule: string): number => {
   return all;
 };
 
-/** An RE2 regular expression with linear matching time. A CEL type of its own that only patterns.ts creates. @throws RE2JSException */
+/** An RE2 regular expression. A CEL type of its own that only patterns.ts creates. @throws RE2JSException */
 export class Pattern {
   readonly instructions: number;
   /** Character ranges in all classes. */
@@ -50,8 +50,8 @@ export class Pattern {
   }
 
   /**
-   * Prepares the automaton, after its size was checked. An evaluation on the event loop stops before a slow simulation, because calls
-   * cannot be interrupted: `[ab]*a[ab]{15}c` takes a second for 512 KiB.
+   * Prepares the automaton, after its size was checked. An evaluation on the event loop stops before a slow simulation, because
+   * calls cannot be interrupted: `[ab]*a[ab]{15}c` takes a second for 512 KiB.
    */
   prepare(): void {
     const program = programOf(this.#engine);
@@ -70,7 +70,7 @@ export class Pattern {
     return this.#engine.test(text);
   }
 
-  /** Number of matches without overlap. Checks the time, because `a.*b|a` makes each of many searches read to the end. @throws Overtime */
+  /** Number of matches. Checks the time, because `a.*b|a` makes each search read to the end. @throws Overtime */
   count(text: string): bigint {
     // The automaton is 20 times as fast as a search for positions.
     if (!this.test(text)) return 0n;

@@ -9,7 +9,7 @@ import {
   inferenceWindows,
   plansOf,
 } from './families.ts';
-import { applyPlans, retier } from './tier-change.ts';
+import { retier } from './window/records.ts';
 import type { WindowStore } from './window/window-store.ts';
 
 export interface Windows {
@@ -44,4 +44,4 @@ export const tierChanged = ({ inference }: Windows, organization: string, nowMs:
   retier(inference, organization, nowMs);
 
 /** Applies another table of tiers. @throws RangeError for limits that do not fit the layout, before any change */
-export const applyTiers = ({ inference }: Windows, tiers: TierTable): void => applyPlans(inference, plansOf(tiers));
+export const applyTiers = ({ inference }: Windows, tiers: TierTable): void => inference.plans.replace(plansOf(tiers));

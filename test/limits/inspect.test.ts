@@ -4,7 +4,7 @@ import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { settle } from '../../src/limits/settle.ts';
-import { retier } from '../../src/limits/tier-change.ts';
+import { retier } from '../../src/limits/window/records.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { limitSubject } from '../../src/limits/window/window-store.ts';
 

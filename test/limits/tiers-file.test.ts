@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { tiers } from '../../src/domain/organization/tiers.ts';
 import { countRequest } from '../../src/limits/count-request.ts';
 import { inferenceWindows, plansOf } from '../../src/limits/families.ts';
-import { applyPlans } from '../../src/limits/tier-change.ts';
 import { parseTiers } from '../../src/limits/tiers/tiers-file.ts';
 import { limitSubject } from '../../src/limits/window/window-store.ts';
 
@@ -60,17 +59,17 @@ describe('a tiers file', () => {
     for (let n = 0; n < 60; n++) expect(countRequest(store, me, n)).toBe(0);
     expect(countRequest(store, me, 60)).not.toBe(0);
     const doubled = tiers.map((row) => ({ ...row, rpm: row.rpm * 2 })) as unknown as typeof tiers;
-    applyPlans(store, plansOf(doubled));
+    store.plans.replace(plansOf(doubled));
     expect(countRequest(store, me, 61)).toBe(0);
-    applyPlans(store, plansOf(tiers));
+    store.plans.replace(plansOf(tiers));
     expect(countRequest(store, me, 62)).not.toBe(0);
   });
 
   test('that the layout cannot hold changes nothing', () => {
     const store = inferenceWindows({ tierOf: () => 0 });
     const absurd = tiers.map((row) => ({ ...row, rpm: 100_000 })) as unknown as typeof tiers;
-    expect(() => applyPlans(store, plansOf(absurd))).toThrow(RangeError);
-    expect(() => applyPlans(store, plansOf(tiers).slice(1))).toThrow(RangeError);
+    expect(() => store.plans.replace(plansOf(absurd))).toThrow(RangeError);
+    expect(() => store.plans.replace(plansOf(tiers).slice(1))).toThrow(RangeError);
     expect(countRequest(store, limitSubject('k', 'p', 'o'), 0)).toBe(0);
   });
 });

@@ -8,7 +8,7 @@ import type { FamilyLimits } from '../../src/limits/record/window-limits.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { enlarge, release, settle } from '../../src/limits/settle.ts';
 import { RecordSweep } from '../../src/limits/sweep.ts';
-import { applyPlans, retier } from '../../src/limits/tier-change.ts';
+import { retier } from '../../src/limits/window/records.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { type LimitSubject, limitSubject, type Trouble, WindowStore } from '../../src/limits/window/window-store.ts';
 import { asHeaders } from './as-headers.ts';
@@ -189,7 +189,7 @@ export class World {
   replan(): void {
     this.#swapped = !this.#swapped;
     this.oracle.plans = this.#swapped ? otherPlans : smallPlans;
-    applyPlans(this.store, this.oracle.plans);
+    this.store.plans.replace(this.oracle.plans);
     this.operations++;
   }
 

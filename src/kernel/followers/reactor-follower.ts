@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { publish } from '../../telemetry.ts';
 import { CorruptStream } from '../aggregate/fold.ts';
 import type { Ours } from '../store/ownership.ts';
@@ -118,18 +119,9 @@ export class ReactorFollower {
           this.halted = reportHalted({ follower: name, at: event, error: error as Error });
         } else if (tries === 1) publish('reaction.failed', { reactor: name, stream: event.stream, error });
         if (isFinal) throw error;
-        await pause(wait, signal);
+        await pause(wait, undefined, { signal }).catch(() => {});
       }
     }
     return false;
   }
 }
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });

@@ -1,7 +1,17 @@
 import type { KeptCheckpoint } from '../followers/checkpoint.ts';
 import type { Changes, Table } from '../rows/rows.ts';
 
-type Gathered = Map<string, Map<string, object | null>>;
+/** By table and key; null for removed rows. */
+export type Gathered = Map<string, Map<string, object | null>>;
+
+export const addChanges = (known: Gathered, changes: Changes): void => {
+  for (const [table, changed] of changes) {
+    const rows = known.get(table);
+    if (rows !== undefined) for (const [key, row] of changed) rows.set(key, row);
+    else if (changed.size > 0) known.set(table, new Map(changed));
+  }
+};
+
 type Write = (changes: Changes, marks: ReadonlyMap<string, KeptCheckpoint>) => Promise<boolean>;
 type Marks = Map<string, KeptCheckpoint>;
 
@@ -30,11 +40,7 @@ export class BulkLoad {
 
   /** @returns false once a write was given up because the process ends */
   async add(changes: Changes, marks: ReadonlyMap<string, KeptCheckpoint>): Promise<boolean> {
-    for (const [table, changed] of changes) {
-      const known = this.#news.get(table);
-      if (known === undefined) this.#news.set(table, new Map(changed));
-      else for (const [key, row] of changed) known.set(key, row);
-    }
+    addChanges(this.#news, changes);
     for (const [writer, mark] of marks) this.#marks.set(writer, mark);
     let count = 0;
     for (const { size } of this.#news.values()) count += size;

@@ -1,7 +1,6 @@
 import type { KeptCheckpoint } from '../followers/checkpoint.ts';
 import type { Changes, Table } from '../rows/rows.ts';
-
-type TableChanges = Map<string, object | null>;
+import { addChanges, type Gathered } from './bulk-load.ts';
 
 export interface Slice {
   readonly changes: Changes;
@@ -15,8 +14,7 @@ const roundMs = 20_000;
 const longestPauseMs = 500;
 const shortestPauseMs = 20;
 
-const sizeOf = (changes: ReadonlyMap<string, TableChanges>): number =>
-  [...changes.values()].reduce((sum, { size }) => sum + size, 0);
+const sizeOf = (changes: Gathered): number => [...changes.values()].reduce((sum, { size }) => sum + size, 0);
 
 /**
  * A projection's changes that are not written yet; a row that changes a hundred times is written once. After a crash the
@@ -24,8 +22,8 @@ const sizeOf = (changes: ReadonlyMap<string, TableChanges>): number =>
  */
 export class WriteBehind {
   /** Changes since `#leaving` was set apart for writing. */
-  #news = new Map<string, TableChanges>();
-  #leaving = new Map<string, TableChanges>();
+  #news: Gathered = new Map();
+  #leaving: Gathered = new Map();
   #leavingAt: KeptCheckpoint | undefined;
   #newsAt: KeptCheckpoint | undefined;
   readonly #most: number;
@@ -51,12 +49,7 @@ export class WriteBehind {
 
   add(changes: Changes, checkpoint: KeptCheckpoint | undefined): void {
     this.#newsAt = checkpoint;
-    for (const [table, changed] of changes) {
-      const known = this.#news.get(table);
-      if (known === undefined) {
-        if (changed.size > 0) this.#news.set(table, new Map(changed));
-      } else for (const [key, row] of changed) known.set(key, row);
-    }
+    addChanges(this.#news, changes);
   }
 
   /** The next slice to write, which is kept until `written`. */
@@ -67,11 +60,11 @@ export class WriteBehind {
       const slices = Math.ceil(sizeOf(this.#leaving) / this.#most);
       this.#pauseMs = Math.max(shortestPauseMs, Math.min(longestPauseMs, roundMs / slices));
     }
-    const changes = new Map<string, TableChanges>();
+    const changes: Gathered = new Map();
     let left = this.#most;
     let isLast = true;
     for (const [table, changed] of this.#leaving) {
-      const some: TableChanges = new Map();
+      const some = new Map<string, object | null>();
       for (const [key, row] of changed) {
         if (left === 0) break;
         some.set(key, row);

@@ -1,4 +1,5 @@
 import { statfsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 
 /** Below this a volume counts as full: a commit takes some pages for rows and for their tree. */
 export const leastBytes = 4 * 1024 * 1024;
@@ -48,10 +49,10 @@ export interface DiskSpace {
 /** @param full called when a write finds the volume full, once until one succeeds */
 export const diskSpace = (dir: string, full: (error: unknown) => void): DiskSpace => {
   let isWaiting = false;
-  let isOver = false;
+  const ending = new AbortController();
+  const { signal } = ending;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let wasFull = false;
-  let wake = () => {};
   const looked = (): boolean => {
     const now = performance.now();
     if (now - lookedAt >= lookAgainMs) {
@@ -60,14 +61,6 @@ export const diskSpace = (dir: string, full: (error: unknown) => void): DiskSpac
     }
     return wasFull;
   };
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, lookAgainMs);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   return {
     get none() {
       return isWaiting || looked();
@@ -76,7 +69,7 @@ export const diskSpace = (dir: string, full: (error: unknown) => void): DiskSpac
       const wait = async (error: unknown): Promise<void> => {
         if (!isWaiting) full(error);
         isWaiting = true;
-        if (!isOver) await pause();
+        if (!signal.aborted) await setTimeout(lookAgainMs, undefined, { signal }).catch(() => {});
       };
       do {
         if (isFull(dir)) {
@@ -91,12 +84,9 @@ export const diskSpace = (dir: string, full: (error: unknown) => void): DiskSpac
           if (!isForWantOfRoom(error, dir)) throw error;
           await wait(error);
         }
-      } while (!isOver);
+      } while (!signal.aborted);
       return false;
     },
-    end() {
-      isOver = true;
-      wake();
-    },
+    end: () => ending.abort(),
   };
 };

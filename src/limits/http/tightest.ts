@@ -1,16 +1,11 @@
 import type { WindowRecord } from '../record/record.ts';
 
-export interface Window {
-  readonly record: WindowRecord;
-  readonly metric: number;
-}
-
 /**
  * The window with the smallest part left of two metrics, for advanced records. Of equal parts the inner scope and the minute come
  * first (contract F.5). The parts are quotients, because products with an inverse may differ for equal parts.
  * @param ownOnly uses the key's own windows only
  */
-export const tightest = (key: WindowRecord, minute: number, day: number, ownOnly: boolean): Window => {
+export const tightest = (key: WindowRecord, minute: number, day: number, ownOnly: boolean) => {
   let least = Number.POSITIVE_INFINITY;
   let found = { record: key, metric: minute };
   for (let record: WindowRecord | null = key; record !== null; record = ownOnly ? null : record.parent) {

@@ -1,3 +1,4 @@
+import type { Millis } from '../../clock.ts';
 import { WindowRecord } from '../record/record.ts';
 import { fillToHalf } from './half-full.ts';
 import type { LimitSubject, WindowStore } from './window-store.ts';
@@ -29,6 +30,16 @@ export const acquire = (store: WindowStore, { key, project, organization }: Limi
   if (store.top === 1) return create(store, 0, key, acquireOuter(store, 1, organization, ''));
   if (project === null) throw new TypeError('A key is counted with its project.');
   return create(store, 0, key, acquireOuter(store, 1, project, organization));
+};
+
+/** Applies an organization's present tier; call it after each change. Its projects and keys follow at their next use. */
+export const retier = (store: WindowStore, organization: string, nowMs: Millis): void => {
+  store.time.set(nowMs);
+  const record = store.find(store.top, organization);
+  const plan = store.plans.of(store.tierOf(organization));
+  if (record === undefined || record.kind.plan === plan) return;
+  record.become(plan.kinds[store.top]!, store.time);
+  store.changed(record);
 };
 
 /** Finds or makes the record of a project or an organization. */

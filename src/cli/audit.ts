@@ -37,7 +37,6 @@ Examples:
   weir audit key                                    the public keys, for whoever verifies elsewhere
   weir audit rotate-key --reason "yearly"           sign with another key from now on`;
 
-/** `weir audit`: what happened to one organization, project, key or policy, read off its events. Works beside a running server. */
 export const auditCommand = (terminal: Terminal): Command => {
   const audit = new Command('audit').description('Replay what happened, and prove that nobody has rewritten it');
   withExamples(audit, examples);

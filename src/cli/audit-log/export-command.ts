@@ -20,7 +20,7 @@ interface Options {
   readonly organization?: string;
 }
 
-/** `weir audit export`. The file gets its name when it is complete and on the disk. */
+/** `weir audit export`. The file is renamed into place once it is complete and synced. */
 export const exportCommand = (terminal: Terminal): Command =>
   new Command('export')
     .description('Write every event with the proof that a signed checkpoint covers it, to be verified without Weir')
@@ -48,7 +48,7 @@ export const exportCommand = (terminal: Terminal): Command =>
       });
     });
 
-/** Events up to a checkpoint: what comes behind it in the log, it does not cover. */
+/** Events up to a checkpoint: later ones are not covered by it. */
 async function* oursUntil({ signed }: SignedCheckpoint, log: AsyncIterable<Recorded>): AsyncGenerator<Recorded> {
   for await (const event of log) {
     if (whose(event) !== 'ours') continue;

@@ -18,10 +18,7 @@ const exact = (pico: bigint): string => {
   return `$${digits.slice(0, -12)}.${digits.slice(-12).replace(/0{1,10}$/, '')}`;
 };
 
-/**
- * `weir audit charge`: works out again, from events alone, what a request cost (contract M.3).
- * @throws Failure where the sum is not what was charged, or cannot be worked out
- */
+/** `weir audit charge` (contract M.3). @throws Failure if the computed sum differs from the charge */
 export const chargeCommand = (terminal: Terminal): Command =>
   listing(new Command('charge'))
     .description('Work out what a request cost, from the events of its account and its price')

@@ -15,7 +15,7 @@ const checks = {
   request: checked('--request', 'req', 'req_…'),
 };
 
-/** @throws UsageError where a value can name nothing */
+/** @throws UsageError if an id has the wrong form */
 export const checkForms = (query: { readonly [K in keyof typeof checks]?: readonly string[] }): void => {
   for (const name of ['project', 'resource', 'request'] as const)
     for (const text of query[name] ?? []) checks[name](text);
@@ -24,15 +24,15 @@ export const checkForms = (query: { readonly [K in keyof typeof checks]?: readon
 const credential = /^(akey|key|oac|oat)_/;
 const operator = /^operator:(.+)$/su;
 
-/** Who is meant: a credential, or an operator by the OS user or by what --actor said. */
+/** A credential, or an operator by OS user or `--actor`. */
 export interface Who {
-  /** Null of operators, of whom more than the id of the actor tells. */
+  /** Null for an operator, who is matched by name. */
   readonly id: string | null;
   readonly name: string;
   readonly isMeant: (actor: Actor) => boolean;
 }
 
-/** Reads `akey_…`, `key_…`, `oac_…`, `oat_…`, `operator:NAME` or a name alone. */
+/** Parses `akey_…`, `key_…`, `oac_…`, `oat_…`, `operator:NAME` or a bare name. */
 export const whoIs = (text: string): Who => {
   if (credential.test(text)) return { id: text, name: text, isMeant: ({ id }) => id === text };
   const name = operator.exec(text)?.[1] ?? text;

@@ -8,7 +8,6 @@ import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { kindOf, type When, whenIn } from './words.ts';
 
-/** `weir audit history`: every event of one id, oldest first, as it was recorded. */
 export const historyCommand = (terminal: Terminal): Command =>
   listing(new Command('history'))
     .description('Every event of one id, oldest first')
@@ -30,7 +29,6 @@ export const historyCommand = (terminal: Terminal): Command =>
       });
     });
 
-/** An event as it stands in the log, its time readable. */
 export const recordedAs = ({ stream, revision, position, id, type, data, metadata }: Recorded): object => ({
   stream,
   revision,
@@ -47,7 +45,7 @@ const whoOf = ({ type, id, host, command, name, reason }: Actor): string => {
   return lines.flatMap((line) => (line === undefined ? [] : [printable(line)])).join('\n');
 };
 
-/** A value of an event for people; `--json` has it as it was recorded. */
+/** A value of an event for people. */
 const told = (name: string, value: unknown, when: When): string => {
   if (typeof value === 'number' && name.endsWith('_at')) return when(value);
   if (typeof value === 'number' && name === 'micro_dollars') return dollars(value);

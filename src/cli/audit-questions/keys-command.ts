@@ -16,7 +16,6 @@ import { effectiveOf, inWords, lossesAt, sinceOf } from './secret-words.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, ahead, called, reasonOf, type When, whenIn } from './words.ts';
 
-/** `weir audit keys`: which keys a project had at a moment, and which of them could act. */
 export const keysCommand = (terminal: Terminal): Command =>
   listing(new Command('keys'))
     .description('Which keys a project had at a moment, which of them could act, and why the others could not')
@@ -66,12 +65,12 @@ export const keysCommand = (terminal: Terminal): Command =>
       }),
     );
 
-/** As the log has it, but for a key whose secret was lost: it could not act, or that is unknown. */
+/** A key whose pepper was lost could not act, or that is unknown. */
 type Judged = Omit<KeyAt, 'acts'> & { readonly acts: KeyAt['acts'] | 'unknown'; readonly lost?: LostSecret };
 
 const words = { yes: 'yes', reading: 'only to read', no: 'no', unknown: 'unknown' } as const;
 
-/** The event that decided: of whatever the key belongs to, or of the secrets. */
+/** The event that decided whether the key could act. */
 const causeOf = ({ cause, lost }: Judged) => {
   if (!lost) return cause;
   const { event } = lost;

@@ -21,9 +21,7 @@ interface Options extends PageQuery, Output {
   readonly follow?: true;
 }
 
-/** Most entries of one page. */
 const mostEntries = 100_000;
-/** Between two looks for entries that are new. */
 const lookEveryMs = 200;
 
 const several = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
@@ -49,7 +47,7 @@ const aCount = (text: string): number => {
   throw new InvalidArgumentError(`Give a number from 1 to ${mostEntries}.`);
 };
 
-/** `weir audit log`: the audit log of one organization, or of all, by the filters of `GET /v1/organization/audit_logs`. */
+/** `weir audit log`, with the filters of `GET /v1/organization/audit_logs`. */
 export const logCommand = (terminal: Terminal): Command =>
   listing(new Command('log'))
     .description('The audit log: who did what, newest first; of one organization, or of all')
@@ -85,7 +83,7 @@ export const logCommand = (terminal: Terminal): Command =>
           organization === undefined ? ofLog(await logEntries(store), options) : [];
         const ofTheLog = await ownEntries();
         const entries = await entriesOf(rows, counts, options);
-        // Of one organization they have their own order.
+        // Entries of one organization are ordered already.
         const found = organization === undefined ? inOrder([...entries, ...ofTheLog], options) : entries;
         const ask = (): Past => pastOf(store, { onCorrupt });
         const past = ask();
@@ -104,7 +102,7 @@ interface Printer {
   end(): void;
 }
 
-/** Shows entries as they come: as the API has them in JSON, or as pages. */
+/** Prints entries as they arrive, as JSON or as pages. */
 const printer = (terminal: Terminal, options: Options): Printer => {
   const json = jsonOf(terminal, options);
   if (json) {
@@ -129,7 +127,7 @@ const printer = (terminal: Terminal, options: Options): Printer => {
   };
 };
 
-/** What has come since, again and again, until somebody interrupts. */
+/** Polls for new entries until interrupted. */
 const follow = async (
   terminal: Terminal,
   ask: () => Past,
@@ -146,7 +144,7 @@ const follow = async (
   let { ofTheLog } = before;
   while (!ended.signal.aborted) {
     await wait(lookEveryMs, undefined, { signal: ended.signal }).catch(() => {});
-    // What was replayed a moment ago may have gone on.
+    // Cached replays may be out of date.
     const past = ask();
     for (const [id, count] of countsOf(rows, organizationsOf(rows, organization))) {
       const from = seen.get(id) ?? 0;

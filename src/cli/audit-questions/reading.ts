@@ -13,9 +13,8 @@ const longestWaitMs = 5_000;
 export type OnCorrupt = (found: CorruptStream) => void;
 
 /**
- * Answers a question from the events of the running server, the stopped one's files, or a cluster.
- * @param read told of streams that hold what the law cannot have admitted, they are named on standard error, once each, and make the
- * exit status 1 when all that can be told was told
+ * Runs a question on the events of the running server, of the stopped server's files, or of a cluster. Each corrupt stream is
+ * named once on standard error, and makes the exit status 1.
  */
 export const reading = async <T>(
   terminal: Terminal,
@@ -29,7 +28,7 @@ export const reading = async <T>(
   };
   try {
     const answer = await read(log.store, log, name);
-    // All has been said.
+    // The messages are already printed.
     if (named.size > 0) throw new Failure('');
     return answer;
   } catch (error) {
@@ -41,10 +40,7 @@ export const reading = async <T>(
   }
 };
 
-/**
- * The same with the read models, which have seen all that was there when the question was asked; and whether a running server
- * keeps them.
- */
+/** The same with read models that include every event at the time of the call. `isServed`: a running server maintains them. */
 export const readingRows = <T>(
   terminal: Terminal,
   read: (store: EventStore, rows: RowReader, onCorrupt: OnCorrupt, isServed: boolean) => Promise<T>,

@@ -13,7 +13,6 @@ import { effectiveOf, inWords, lossesAt, sinceOf } from './secret-words.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, called, fieldsOf, type When, whenIn } from './words.ts';
 
-/** `weir audit state`: what one id was at a moment, as its own stream has it and as it could act. */
 export const stateCommand = (terminal: Terminal): Command =>
   listing(new Command('state'))
     .description('What one id was at a moment, or is now, and what it could do')
@@ -59,7 +58,6 @@ const effectiveIs = (lost: LostSecret, when: When): string => {
   return `${effectiveOf(lost).status}: ${inWords(lost)}${since === null ? '' : `, since ${since}`}`;
 };
 
-/** A revision stands for the time of its event. */
 const momentOf = (moment: Moment | undefined, ofEvent: number, now: number): number => {
   if (moment === undefined) return now;
   return 'time' in moment ? moment.time : ofEvent;

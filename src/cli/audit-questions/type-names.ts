@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { auditTypes } from '../../audit/entry.ts';
 import { logTypes } from './log-entries.ts';
 
-/** What the audit log calls events whose names in the event log are others: as the `openai` SDK has them (contract C.1). */
+/** Types whose name in the audit log differs from the event log's (contract C.1). */
 const entryNames: Readonly<Record<string, string>> = {
   'project.models_allowed': 'project.updated',
   'project_key.created': 'api_key.created',
@@ -18,7 +18,7 @@ const entryNames: Readonly<Record<string, string>> = {
   'admin_key.value_replayed': 'api_key.value_replayed',
 };
 
-/** Of entries, by either name. @throws InvalidArgumentError */
+/** Accepts either name. @throws InvalidArgumentError */
 export const entryType = (text: string): string => {
   const type = entryNames[text] ?? text;
   if (auditTypes.some((known) => known === type) || logTypes.includes(type)) return type;

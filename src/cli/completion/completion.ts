@@ -16,10 +16,7 @@ Examples:
 type Shell = keyof typeof completionScripts;
 const shells = Object.keys(completionScripts) as Shell[];
 
-/**
- * `weir completion`: a script that completes commands and options, made of what this `weir` knows. The shell needs no
- * `weir` for it: a process for each press of the key would take half a second.
- */
+/** `weir completion`. The script is static: running `weir` for each key press would take half a second. */
 export const completionCommand = (terminal: Terminal, weir: Command): Command => {
   const completion = new Command('completion').description(
     'Print or install a script that completes command lines in a shell',

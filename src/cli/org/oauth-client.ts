@@ -126,7 +126,7 @@ const deleteClient = (oauthClient: Command, terminal: Terminal): void => {
     );
 };
 
-/** `weir oauth-client`: who may get access tokens by client credentials (contract C.3). */
+/** `weir oauth-client` (contract C.3). */
 export const oauthClientCommand = (terminal: Terminal): Command => {
   const oauthClient = new Command('oauth-client').description('Create, list and delete OAuth clients');
   withExamples(oauthClient, examples);

@@ -27,7 +27,6 @@ const shown = (row: OrganizationRow): Shown => ({
   credits: row.credits,
   created_at: row.createdAt,
 });
-/** `balance` is what it can still spend. */
 const withBalance = async ({ rows }: Operator, row: OrganizationRow): Promise<Shown> => {
   await rows.written(balanceRows);
   const { created_at, ...fields } = shown(row);
@@ -41,10 +40,10 @@ export const findOrganization = ({ rows }: Operator, id: string): OrganizationRo
   return row;
 };
 
-/** The fields of a new Admin key: they are shown once and are never broken, so that they can be copied. */
+/** Fields that are never truncated, so that they can be copied. */
 export const madeKinds: Kinds = { organization_id: 'id', admin_api_key_id: 'id', admin_api_key: 'id' };
 
-/** Makes an Admin key with every permission, on the organization's stream and its own, and returns its value. */
+/** Makes an Admin key with every permission. */
 export const makeAdminKey = async (operator: Operator, context: Context, organizationId: string, name: string) => {
   const { aggregates, secrets } = operator;
   const id = newId('akey', clock);
@@ -145,7 +144,7 @@ const change = (
     );
 };
 
-/** `weir org`: creates, suspends and closes organizations, which no HTTP route does (contract B.1). */
+/** `weir org` (contract B.1). */
 export const orgCommand = (terminal: Terminal): Command => {
   const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
   withExamples(org, examples);

@@ -34,7 +34,7 @@ Examples:
 
 const ended: ReadonlySet<string> = new Set(['revoked', 'expired']);
 
-/** The status that callers see; `lost` where its pepper is not among these secrets, so that no gateway accepts it. */
+/** The status that callers see; `lost` if its pepper is not among the secrets, so that no gateway accepts it. */
 const statusHere = ({ peppers }: Secrets, key: ProjectKeyRow, project: ProjectRow): string => {
   const status = statusOf(key, project, clock.wall());
   return ended.has(status) || peppers.some((pepper) => pepperIdOf(pepper) === key.data.pepperId) ? status : 'lost';
@@ -199,7 +199,7 @@ const rotate = (key: Command, terminal: Terminal): void => {
             },
           };
           const { successor, predecessor } = await succeed(aggregates, order, context).catch(async (error: unknown) => {
-            // A rotation that failed is not taken up again, and the value of its successor was shown to nobody.
+            // The failed rotation cannot be resumed, and its successor's value was never shown.
             if (error instanceof WrongRevision && error.stream.endsWith(old.id))
               await aggregates.projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
             throw error;
@@ -244,7 +244,7 @@ const change = (
   );
 };
 
-/** `weir key`: the keys of projects, by the rules of the API (contract B.3). */
+/** `weir key` (contract B.3). */
 export const keyCommand = (terminal: Terminal): Command => {
   const key = withExamples(new Command('key'), examples).description(
     'List, show, create, rotate, suspend, reactivate and revoke project keys',

@@ -23,7 +23,7 @@ Examples:
   weir limits key_01jd…
   ADMIN_API_KEY=gwa_… weir limits key_01jd… --url https://gateway.example --project proj_01jd…`;
 
-/** `weir limits`: why a key was refused, window by window (contract F). */
+/** `weir limits` (contract F). */
 export const limitsCommand = (terminal: Terminal): Command =>
   asking(withExamples(listing(new Command('limits')), help), 'an Admin key')
     .description('Show what every rate limit of a project key says now, and which refused last')
@@ -34,7 +34,6 @@ export const limitsCommand = (terminal: Terminal): Command =>
       const found = await find(server, key, options.project);
       const json = jsonOf(terminal, options);
       if (!json) return print(terminal, found, options);
-      // The answer of the server as it is, which has more than a table can say.
       json.add(found);
       json.end();
     });

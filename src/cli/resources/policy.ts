@@ -77,7 +77,7 @@ const questions = {
   resume: '“%” will judge requests again.',
 } as const;
 
-/** `weir policy`: the policies of all organizations; what they say is written over HTTP (contract B.5). */
+/** `weir policy` (contract B.5). */
 export const policyCommand = (terminal: Terminal): Command => {
   const policy = withExamples(new Command('policy'), examples).description(
     'List, show, publish, pause and resume policies',

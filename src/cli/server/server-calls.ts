@@ -7,10 +7,9 @@ const refusal = z.object({ error: z.object({ message: z.string() }) });
 const page = z.object({ data: z.array(z.object({ id: z.string() })), has_more: z.boolean(), last_id: z.string() });
 
 const timeoutMs = 30_000;
-/** Longest wait of a command for the administration's own limits. */
+/** Longest wait for the administration's rate limit. */
 const longestWaitSeconds = 61;
 
-/** Calls to the administration of a running server, for commands that only it can answer. */
 export class ServerCalls {
   readonly #baseUrl: string;
   readonly #key: string;
@@ -20,7 +19,7 @@ export class ServerCalls {
     this.#key = key;
   }
 
-  /** The body of a 200, or null for a 404. Waits where it has asked too often. @throws Failure for anything else */
+  /** The body of a 200, or null for a 404. Waits when rate-limited. @throws Failure for anything else */
   async get(path: string): Promise<unknown> {
     for (;;) {
       const { status, body, retryAfter } = await this.#ask(path);
@@ -36,7 +35,7 @@ export class ServerCalls {
     }
   }
 
-  /** The ids of all projects, the newest first, archived ones too. */
+  /** The ids of all projects, newest first, archived ones included. */
   async *projects(): AsyncGenerator<string> {
     for (let after = ''; ; ) {
       const body = await this.get(`/v1/organization/projects?limit=100&order=desc&include_archived=true${after}`);

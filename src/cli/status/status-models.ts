@@ -5,7 +5,7 @@ import { askServer } from '../server/ask-server.ts';
 import { type Shown, timeText } from '../table/listing.ts';
 import { printable } from '../terminal.ts';
 
-/** What `GET /v1/ready?verbose` says of the models that have several upstreams. */
+/** The `upstreams` of `GET /v1/ready?verbose`. */
 export const upstreamHealth = z.record(
   z.string(),
   z.array(z.object({ name: z.string(), state: z.string(), until: z.number().nullable() })),
@@ -25,10 +25,9 @@ interface Wanted {
   readonly line: Line;
 }
 
-/** A running gateway, as far as it has been asked. */
 export interface AskedGateway {
   readonly url: string;
-  /** Whether `--url` names it: the models of this environment are then of another gateway. */
+  /** Whether `--url` names it: then the models of this environment may not be its own. */
   readonly isNamed: boolean;
   readonly answers: boolean;
   /** A project key. */
@@ -38,10 +37,7 @@ export interface AskedGateway {
 
 const longestWaitMs = 5_000;
 
-/**
- * The models that the gateway serves. Where it does not tell, the first line says why; then come those of MODELS_FILE, or of a
- * named gateway the breakers alone, which it tells without a key.
- */
+/** The models that the gateway serves. If it cannot be asked: those of MODELS_FILE, or of a named gateway only the breakers. */
 export const modelLines = async (gateway: AskedGateway, wanted: Wanted): Promise<Shown[]> => {
   const { line } = wanted;
   const served = await servedBy(gateway);
@@ -60,7 +56,7 @@ export const modelLines = async (gateway: AskedGateway, wanted: Wanted): Promise
   return [line('models', 'served', 'told', `${served.length} of them, as the gateway says`), ...lines];
 };
 
-/** @returns why it is not known, where it is not */
+/** @returns the reason if they are not known */
 const servedBy = async ({ url, answers, key }: AskedGateway) => {
   if (!answers) return 'the gateway does not answer';
   if (key === undefined) return '--key with a project key shows the models of the gateway';

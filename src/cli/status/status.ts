@@ -35,21 +35,17 @@ Examples:
   weir status --url https://gateway.example --json`;
 
 const longestWaitMs = 5_000;
-/** Behind by more than this is behind by many. */
 const mostCounted = 1_000;
 
-/** One line of the screen: what it is, which one, how it does, and what else there is to say. */
 type Line = Shown;
 const line = (part: string, name: string, state: string, detail = ''): Line => ({ part, name, state, detail });
 
-/** Lists that are up to date share one line. */
 const folded = (lines: readonly Line[]): Line[] => {
   const current = lines.filter(({ part, state }) => part === 'list' && state === 'current');
   const sum = line('lists', 'all', 'current', `${current.length} of them`);
   return lines.flatMap((each) => (current.includes(each) ? (each === current[0] ? [sum] : []) : [each]));
 };
 
-/** `weir status`: how the gateway of this machine does, on one screen. */
 export const statusCommand = (terminal: Terminal): Command =>
   asking(withExamples(listing(new Command('status')), help), 'a project key')
     .description('Show on one screen how the gateway, its store, its lists, its windows and its models do')
@@ -112,7 +108,6 @@ const ask = async (url: string, utc: true | undefined): Promise<Asked> => {
 const aboutCertificate = (ends: Millis, utc: true | undefined): string =>
   `its certificate ${ends < systemClock.wall() ? 'expired' : 'expires'} at ${timeText(ends, utc)}`;
 
-/** What the events tell, and the lists and windows that are made from them. */
 const ofStore = async (config: Config, utc: true | undefined): Promise<Line[]> => {
   const name = config.EVENTSTORE_URL === undefined ? 'embedded' : 'cluster';
   try {
@@ -141,7 +136,7 @@ const ofStore = async (config: Config, utc: true | undefined): Promise<Line[]> =
   }
 };
 
-/** What keeps commands from a store that can be read. */
+/** The reason if the store can be read but not written. */
 const deniedBy = async (store: EventStore): Promise<string | undefined> => {
   try {
     await store.proveRights();
@@ -184,7 +179,6 @@ const eventsAfter = async (
   return count;
 };
 
-/** What the gateway has saved of its windows within the last second. */
 const ofWindows = async (config: Config, store: EventStore, models: RowReader): Promise<Line[]> => {
   if (!existsSync(limitsDir(config))) return [line('windows', 'all', 'none', 'no gateway has saved any here')];
   const { table: tiers } = await tiersOf(config);

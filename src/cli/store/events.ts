@@ -16,7 +16,7 @@ Examples:
   weir events tail --follow --jsonl --all | jq .type
   weir events tail -n 100 --type project_key.created --type project_key.revoked`;
 
-/** Categories of what people decide. The others are what Weir records by itself: accounts, uses, tokens, reservations, signatures. */
+/** Categories of people's decisions. Weir records the others by itself: accounts, uses, tokens, reservations, signatures. */
 const decided: ReadonlySet<string> = new Set(
   [
     aggregates.organization,
@@ -27,7 +27,7 @@ const decided: ReadonlySet<string> = new Set(
     aggregates.oauthClient,
   ].map(({ category }) => category),
 );
-/** Not shown even with `--all`: its events hold sealed values of keys. */
+/** Never shown: its events hold sealed values of keys. */
 const sealed = 'replay';
 
 const knownType = (text: string): string => {
@@ -47,7 +47,6 @@ const lines = (text: string): number => {
   throw new InvalidArgumentError('Give a number up to 999999.');
 };
 
-/** `weir events`: the events as they were recorded. `weir audit log` says in words what was done. */
 export const eventsCommand = (terminal: Terminal): Command => {
   const events = withExamples(new Command('events'), examples).description('Look at the event log');
   listing(events.command('tail'))
@@ -79,7 +78,7 @@ const isWanted = (event: Recorded, { all, type }: Asked): boolean => {
   return (all || decided.has(category)) && (type === undefined || type.includes(event.type));
 };
 
-/** Shows the latest ones and returns the end of the log as it was then. */
+/** Shows the latest events. @returns the end of the log at that time */
 const latest = async (store: EventStore, options: Asked, listed: Listing): Promise<bigint | null> => {
   const found: Recorded[] = [];
   let end: bigint | null = null;
@@ -121,7 +120,7 @@ const follow = async (
 const add = (listed: Listing, event: Recorded): void => {
   const { stream, revision, position, type, metadata } = event;
   const { at, actor } = metadata;
-  // A table keeps its first two columns, whatever the width.
+  // A table keeps its first two columns at any width.
   const row: Shown = {
     type,
     id: stream.slice(stream.indexOf('-') + 1),

@@ -29,7 +29,6 @@ Examples:
   weir eventstore --port 2113 --tls-cert node.crt --tls-key node.key --user svc --password-file svc.pass
                                                     then: EVENTSTORE_URL=esdb://svc:…@localhost:2113?tlsCAFile=ca.crt`;
 
-/** `weir eventstore`: the embedded event store on a process of its own, for any client of EventStoreDB. */
 export const eventstoreCommand = (terminal: Terminal): Command =>
   withExamples(new Command('eventstore'), examples)
     .description('Run the event store alone, without the gateway, until SIGTERM')

@@ -9,7 +9,7 @@ import type { Actor } from '../../kernel/store/store.ts';
 
 const stream = 'log-imported';
 
-/** How many leaves of the audit log the event says that are signed; undefined where it is no checkpoint. */
+/** The size of the tree that a checkpoint signs; undefined for other events. */
 export const sizeSigned = ({ stream: of, type, data }: RawEvent): number | undefined => {
   if (of !== checkpointStream) return undefined;
   try {
@@ -20,10 +20,7 @@ export const sizeSigned = ({ stream: of, type, data }: RawEvent): number | undef
   }
 };
 
-/**
- * Says in the log, for ever, that it was copied from another. Whoever verifies it wants a checkpoint of that one: a copy can
- * hold whatever its maker liked.
- */
+/** Records permanently that the log is a copy, whose verification needs a checkpoint of the original. */
 export const markImported = async (
   target: Target,
   { signed, events }: { readonly signed: number; readonly events: number },

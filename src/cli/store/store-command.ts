@@ -33,7 +33,6 @@ name a new file in AUDIT_SINKS where it names one, start the server.`;
 const dirOption = ['--dir <folder>', 'the store (default: <DATA_DIR>/eventstore)'] as const;
 const anyStore = ['--dir <folder>', 'a store (default: EVENTSTORE_URL, or else <DATA_DIR>/eventstore)'] as const;
 
-/** `weir store`: what an operator does with the events as a whole. */
 export const storeCommand = (terminal: Terminal): Command => {
   const store = new Command('store').description('Verify, back up, export, import or compact the event store');
   withExamples(store, examples);
@@ -97,7 +96,7 @@ const filesOf = (terminal: Terminal, { dir }: Dir): string => {
   return dir ?? storeDir(config);
 };
 
-/** Runs a piece of work under a progress bar; what an operator can do something about ends in a sentence. */
+/** Runs work with a progress bar, and turns errors that an operator can fix into a `Failure`. */
 const watched = async <T>(terminal: Terminal, what: string, work: (progress: Progress) => Promise<T>): Promise<T> => {
   const progress = progressBar(terminal, what);
   try {

@@ -16,11 +16,10 @@ const CHUNK_CHARS = 256 * 1024;
 export interface ExportOptions {
   readonly dir?: string;
   readonly out: string;
-  /** Other applications' streams too. */
   readonly all?: boolean;
 }
 
-/** `weir store export`. The file gets its name when it is complete and on the disk. */
+/** `weir store export`. The file is renamed into place once it is complete and synced. */
 export const exportEvents = async (terminal: Terminal, options: ExportOptions): Promise<void> => {
   const { out, all = false } = options;
   const config = readConfig(terminal.env);

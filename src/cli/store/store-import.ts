@@ -18,18 +18,18 @@ import { described, isCopied, Revisions, TOMBSTONE } from './store-streams.ts';
 
 const EVENTS_PER_APPEND = 100;
 const BYTES_PER_APPEND = 256 * 1024;
-/** Appends under way at a store of ours. A cluster gets one at a time: only then is its order sure to be the file's. */
+/** Appends in flight to an embedded store. A cluster gets one at a time, because only then the order is sure to be kept. */
 const UNDER_WAY = 256;
 const BYTES_UNDER_WAY = 4 * 1024 * 1024;
 
 interface Contents {
   readonly events: number;
-  /** Leaves that the newest checkpoint of the audit log among them covers; null where they are no log of Weir's. */
+  /** Leaves that the newest checkpoint in the file covers; null if it is not a log of Weir. */
   readonly signed: number | null;
   readonly revisions: Revisions;
 }
 
-/** `weir store import`. The whole file is read before anything is written. */
+/** `weir store import`. The whole file is checked before anything is written. */
 export const importEvents = async (
   terminal: Terminal,
   options: { dir?: string; in: string },
@@ -89,7 +89,6 @@ const parsed = (file: string, number: number, line: string): ReturnType<typeof r
   }
 };
 
-/** Reads the file once, so that nothing is written from one that is damaged or cut off. */
 const survey = async (terminal: Terminal, file: string): Promise<Contents> => {
   const progress = progressBar(terminal, 'Reading the file');
   const revisions = new Revisions();
@@ -142,7 +141,7 @@ const writeAll = async ({ terminal, file, revisions, importer, window }: Work): 
   try {
     for await (const event of eventsOf(file, progress)) {
       if (!isCopied(event.stream) || revisions.incomplete.has(event.stream)) continue;
-      // The store writes metadata of its own after some events, so metadata is compared one by one.
+      // The store adds metadata of its own after some events, so metadata is compared one by one.
       const isAlone = event.revision === TOMBSTONE || described(event.stream) !== undefined;
       if (isAlone) await flush();
       const size = event.data.length + event.metadata.length + 2 * event.type.length;
@@ -159,7 +158,7 @@ const writeAll = async ({ terminal, file, revisions, importer, window }: Work): 
   }
 };
 
-/** An append that takes the next event in as long as it is of the same stream and there is room. */
+/** An append that can grow by events of the same stream up to a limit. */
 class AppendBatch implements RawAppend {
   readonly stream: string;
   readonly expected: bigint;

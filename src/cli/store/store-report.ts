@@ -2,7 +2,6 @@ import type { VerifyReport } from '../../embedded/maintenance/report.ts';
 import { type Output, show } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The findings of a check, for people. */
 export const showDamages = (terminal: Terminal, dir: string, report: VerifyReport, options: Output): void => {
   const { verdict, events, streams, purgedStreams, damages, more } = report;
   const purged = purgedStreams === 0 ? '' : `, ${purgedStreams} of them with expired events removed`;

@@ -1,6 +1,6 @@
 import { printableJson, type Terminal } from '../terminal.ts';
 
-/** JSON as it becomes known: one array, or an object a line. It has no control characters, which a terminal would act on. */
+/** Writes JSON incrementally, as one array or an object a line, without control characters. */
 export class JsonOut {
   readonly #terminal: Pick<Terminal, 'out'>;
   readonly #format: 'json' | 'jsonl';

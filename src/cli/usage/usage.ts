@@ -24,9 +24,8 @@ Examples:
   weir usage org_01jd… --width 1h --from 2026-11-20T08:00:00Z --to 2026-11-21
   weir usage reconcile --ledger provider.ndjson --model claude`;
 
-/** Buckets of one table. */
 const mostBuckets = 10_000;
-/** Exit status where the ledger and what was settled are not the same. */
+/** Exit status if the ledger and the settlements differ. */
 const differs = 3;
 
 const oneOf =
@@ -47,7 +46,7 @@ interface Asked extends Output {
   readonly by?: readonly Grouping[];
 }
 
-/** `weir usage`: what organizations have used and what that cost (contract M.6), and whether an upstream says the same. */
+/** `weir usage` (contract M.6). */
 export const usageCommand = (terminal: Terminal): Command => {
   const usage = listing(withExamples(new Command('usage'), examples))
     .description('Show what an organization has used, or compare with an upstream’s own list')
@@ -122,7 +121,7 @@ const compare = async (terminal: Terminal, options: Compared): Promise<void> => 
     const found: Settlement[] = [];
     const named = new Set(ledger.map(({ request_id }) => request_id));
     const models = new Set(options.model);
-    // Settled up to a day later than it began.
+    // A request may be settled up to a day after it began.
     for await (const each of settlementsBetween(log.store, first, end + dayMs)) {
       found.push(each);
       if (options.model === undefined && named.has(each.request_id)) models.add(each.model);

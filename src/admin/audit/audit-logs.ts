@@ -15,7 +15,7 @@ import { countOf, findEntries } from './audit-search.ts';
 
 const actorTypes = ['api_key', 'oauth_client', 'operator', 'system'] as const;
 const named = z.object({ id: z.string() });
-/** Who acted: under the name of the type is what is known of it. */
+/** The field named by `type` has the details of the actor. */
 export const actorObject = z
   .object({
     type: z.enum(actorTypes),
@@ -38,7 +38,7 @@ const details = z
   .object({ id: z.string(), data: fields.optional(), changes_requested: fields.optional() })
   .meta({ id: 'AuditLogDetails' });
 
-/** Under the name of its type an entry has the details, as the `openai` SDK reads it. */
+/** The `openai` SDK reads the details from the field named by `type`. */
 const entryObject = z
   .object({
     id: z.string(),
@@ -59,15 +59,15 @@ const query = z.object({
   before: after.optional(),
   limit,
   order: order('desc'),
-  // Unspecified: a type that does not exist is no error, since clients filter by types of their own API.
+  // Unspecified: unknown types are accepted, since clients filter by types of the API that Weir imitates.
   event_types: many(value).optional(),
   project_ids: many(value).optional(),
   actor_ids: many(value).optional(),
   resource_ids: many(value).optional(),
   request_ids: many(value).optional(),
-  // Of the API whose SDK calls this: people are told apart by them, and nobody here is known by one.
+  // For the SDK: entries have no e-mail addresses, so this matches nothing.
   actor_emails: many(text(1, 320)).optional(),
-  // Unspecified: what belongs to a tenant above the organizations. Nothing does.
+  // Unspecified: entries of a tenant above the organizations. There are none.
   tenant_only: flag(false),
   effective_at: z
     .strictObject({ gt: moment.optional(), gte: moment.optional(), lt: moment.optional(), lte: moment.optional() })
@@ -88,7 +88,7 @@ export interface AuditEntry {
 
 export const renderActor = ({ type, ...who }: Actor): z.infer<typeof actorObject> => ({ type, [type]: who });
 
-/** Unspecified: who is not an API key is told in the same form, under the name of its type; what is unknown is null. */
+/** Unspecified: actors that are not API keys have the same form; unknown values are null. */
 export const auditEntry = (
   row: AuditRow,
   project: { readonly id: string; readonly name: string } | undefined,

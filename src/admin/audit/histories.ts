@@ -31,20 +31,18 @@ const policyParams = z.object({ policy_id: pathId });
 
 interface Found {
   readonly id: string;
-  /** Of a project key. */
   readonly projectId: string | undefined;
 }
 
 type HistoryCall = AdminCall<unknown, Query, undefined, Found>;
 
-/** A step with the one before, under the name by which a page tells it. */
 interface Row {
   readonly id: string;
   readonly step: Step;
   readonly before: Step | null;
 }
 
-/** The rows of a page and one more, where there is one. */
+/** A page of rows, and one more if there is one. */
 const rowsOf = (steps: readonly Step[], { after, order, limit }: Query): Row[] => {
   const rows = steps.map((step, i): Row => ({ id: historyId(step), step, before: steps[i - 1] ?? null }));
   if (order === 'desc') rows.reverse();
@@ -53,7 +51,7 @@ const rowsOf = (steps: readonly Step[], { after, order, limit }: Query): Row[] =
   return rows.slice(from, from + limit + 1);
 };
 
-/** What belongs to the caller's organization, whether or not a list still shows it. @throws Fault 404 */
+/** Finds resources of the caller's organization, deleted ones too. @throws Fault 404 */
 const owned = (models: RowReader, { organizationId }: AdminPrincipal, kind: string, id: string, code: Code): Found => {
   const subject = id.startsWith(`${kind}_`) ? models.get(auditSubjects, id) : undefined;
   if (subject?.organizationId !== organizationId) throw fault(code);
@@ -64,7 +62,7 @@ const answer = ({ clock, store }: Administration, call: HistoryCall) =>
   execute(async () => {
     const { found, query } = call;
     const now = clock.wall();
-    // Nothing is known of what is yet to come.
+    // The future is unknown.
     const moment: Millis = Math.min(now, query.at === undefined ? now : query.at * 1000 + 999);
     const past = pastOf(store, { budget: contextOf(call).budget });
     const life = await past.life(found.id);
@@ -77,14 +75,10 @@ const answer = ({ clock, store }: Administration, call: HistoryCall) =>
     return pageOf(query, rows, ({ step, before }) => renderEvent(before, step), { state });
   });
 
-/**
- * `GET …/history` (contract C.7): what something was at a moment, and every change up to then. What has been deleted is found as
- * well, since that is what an auditor asks about.
- */
+/** `GET …/history` (contract C.7). Finds deleted resources, too. */
 export const historyRoutes = (admin: Administration): Route[] => {
   const { models } = admin;
 
-  /** What all of these routes share. */
   const shared = (errors: readonly Code[]) => ({
     method: 'GET' as const,
     query,

@@ -74,10 +74,10 @@ const render = (row: AdminKeyRow, usedAt: number | null = null) => ({
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, undefined>;
 
-/** Also how the access log names an attempt that was refused. */
+/** Also in the record of a refused attempt. */
 const creation = { method: 'POST', path: '/v1/organization/admin_api_keys' } as const;
 
-/** The new key's permissions: by default the caller's own, never more (contract D). */
+/** The caller's own permissions by default, and never more (contract D). */
 const grantedBy = (admin: Administration, { principal, body, head }: CreateCall): string[] => {
   const wanted = body.permissions ?? [...principal.permissions];
   const excess = wanted.findIndex((permission) => !principal.permissions.has(permission));
@@ -88,7 +88,7 @@ const grantedBy = (admin: Administration, { principal, body, head }: CreateCall)
   return inCatalogueOrder(adminPermissions, wanted);
 };
 
-/** Admits the key on the organization's stream and only then makes its own (architecture 4). */
+/** Admits the key on the organization's stream before creating its own (architecture 4). */
 const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Made> => {
   const { aggregates, clock, secrets } = admin;
   const { organizationId } = call.principal;
@@ -105,7 +105,7 @@ const issue = async (admin: Administration, call: CreateCall, id: string, value:
   const { name } = call.body;
   const input = { organizationId, name, permissions, expiresAt: expires, ...credentialOf(secrets, value), at };
   const result = await execute(() => aggregates.adminKey.dispatch(id, 'create', input, context));
-  // Taken up after a crash it may have been deleted in the meantime.
+  // When resumed after a crash, the key may have been deleted in the meantime.
   if (result.state.status === 'deleted') throw fault('idempotency_result_unavailable');
   return { body: render({ id, ...result.state }), head: result.head };
 };

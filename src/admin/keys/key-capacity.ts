@@ -8,8 +8,8 @@ import { expireKeys } from './expiry.ts';
 const isFull = (error: unknown): boolean => error instanceof Fault && error.refusal.code === 'api_key_limit_reached';
 
 /**
- * Admits a key to a project. The sweep and the reactions tell a project of keys that have ended when they come to it; so of
- * a project that seems full what they would tell is looked for first (contract B.3: 1,000 live keys).
+ * Admits a key to a project. Ended keys are otherwise removed from the project's count later, so a full project is cleaned up
+ * first (contract B.3: 1,000 live keys).
  * @throws Fault `api_key_limit_reached`, `project_archived`, or as `execute`
  */
 export const admitKey = async (
@@ -36,7 +36,6 @@ const endKeys = async (admin: Administration, projectId: string, context: Contex
     const row = admin.models.get(projectKeyRows, `${projectId}:${keyId}`);
     return row !== undefined && !isOpen(row);
   };
-  // Nobody asked for it but by asking for something else.
   const byTheWay: Context = { ...context, actor: { type: 'system', id: 'reactions' } };
   await admin.aggregates.project.dispatch(projectId, 'endKeys', { hasEnded }, byTheWay);
 };

@@ -14,7 +14,7 @@ export interface FoundKey {
   readonly key: ProjectKeyRow;
 }
 
-/** What every route has that names one key of a project. */
+/** The path parameters and the look-up of routes for one key. */
 export const oneProjectKey = (admin: Administration) => {
   const findProjectOf = findProject(admin);
   return {
@@ -28,6 +28,6 @@ export const oneProjectKey = (admin: Administration) => {
   };
 };
 
-/** Whether a key that was made may be shown again: not once it was revoked, or its project archived. */
+/** Whether a key may be shown again. */
 export const stands = ({ models }: Administration, project: ProjectRow, id: string): boolean =>
   project.status === 'active' && models.get(projectKeyRows, `${project.id}:${id}`)?.status !== 'revoked';

@@ -24,7 +24,7 @@ import {
 import { type FoundKey, oneProjectKey } from './one-project-key.ts';
 import { keyMarker, keyObject, render } from './project-key-object.ts';
 
-/** What the key's and its project's state make of a command that cannot be carried out (contract B.2, B.3). */
+/** Errors by the state of the key (contract B.2, B.3). */
 const conflicts = { revoked: 'api_key_revoked', expired: 'api_key_expired' } as const;
 
 const conflicting = [
@@ -35,7 +35,7 @@ const conflicting = [
   'api_key_expired',
 ] as const;
 
-/** For the OpenAPI document: something is to be changed. */
+/** For the OpenAPI document: at least one field. */
 const changed = ['name', 'permissions', 'scopes', 'expires_at', 'expires_in_seconds'].map((field) => hasFields(field));
 
 const updateBody = z
@@ -61,7 +61,7 @@ const updateBody = z
 const show = ({ clock, models }: Administration, row: ProjectKeyRow, project: ProjectRow) =>
   render(row, project, clock.wall(), lastUseOf(models, row.id));
 
-/** Dispatches a command that an archived project forbids, and answers with the key as it is then. */
+/** Runs a command that an archived project forbids, and answers with the key. */
 const change = async (
   admin: Administration,
   call: AdminCall<unknown, unknown, unknown, FoundKey>,
@@ -165,7 +165,6 @@ const revokeRoute = (admin: Administration): Route =>
     },
   });
 
-/** The read and the commands of one key: retrieve, update, suspend, reactivate, revoke. */
 export const projectKeyCommands = (admin: Administration): Route[] => [
   retrieveRoute(admin),
   updateRoute(admin),

@@ -36,7 +36,7 @@ const createBody = z
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>;
 
-/** Admits the key on its project's stream and only then makes its own (architecture 4). */
+/** Admits the key on its project's stream before creating its own (architecture 4). */
 const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Made> => {
   const { aggregates, clock, models, secrets } = admin;
   const { id: projectId, organizationId } = call.found;
@@ -55,7 +55,7 @@ const issue = async (admin: Administration, call: CreateCall, id: string, value:
     at,
   };
   const result = await execute(() => aggregates.projectKey.dispatch(id, 'create', input, context));
-  // Taken up after a crash it may have been revoked in the meantime.
+  // When resumed after a crash, the key may have been revoked in the meantime.
   if (result.state.status === 'revoked') throw fault('idempotency_result_unavailable');
   return { body: render({ id, ...result.state }, call.found, at, lastUseOf(models, id)), head: result.head };
 };

@@ -31,7 +31,7 @@ const rotatedObject = createdKeyObject
 
 type RotateCall = AdminCall<unknown, unknown, z.infer<typeof rotateBody>, FoundKey>;
 
-/** `POST …/api_keys/{api_key_id}/rotate`: a successor takes the place of a key, which goes on for a while (contract B.3). */
+/** `POST …/api_keys/{api_key_id}/rotate` (contract B.3). */
 export const rotateKeyRoute = (admin: Administration): Route => {
   const { aggregates, clock, models, secrets } = admin;
 
@@ -51,7 +51,7 @@ export const rotateKeyRoute = (admin: Administration): Route => {
     const { predecessor, successor } = await execute(() => succeed(aggregates, order, context), {
       revoked: 'api_key_revoked',
     });
-    // Taken up after a crash it may have been revoked in the meantime.
+    // When resumed after a crash, the successor may have been revoked in the meantime.
     if (successor.state.status === 'revoked') throw fault('idempotency_result_unavailable');
     const { expiresAt } = predecessor.state.data;
     if (expiresAt !== null && expiresAt <= at) admin.directory.refuse(key.id, predecessor.position, 'api_key_expired');

@@ -7,10 +7,7 @@ import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
 import { reactionContext, waitForRowsMs } from '../reactions.ts';
 
-/**
- * Keeps the streams of OAuth clients and that of their organization, which admits them and ends them with itself, in step
- * (architecture 4): whichever a command wrote to first, a crash leaves the other to this.
- */
+/** Keeps the streams of OAuth clients and their organization consistent after a crash between two commands (architecture 4). */
 export const oauthClientReactions = ({ aggregates, models }: Administration): Reactor => ({
   name: 'oauth-clients-follow-organizations',
   version: 1,
@@ -34,7 +31,7 @@ export const oauthClientReactions = ({ aggregates, models }: Administration): Re
     if (event.type === 'oauth_client.deleted') {
       await aggregates.organization.dispatch(organizationId, 'endOAuthClient', { clientId }, context);
     } else if (models.get(organizationRows, organizationId)?.status === 'closed') {
-      // Admitted before the organization was closed, made after it: it never worked, and its stream shall say so.
+      // Admitted before the organization was closed, created after it: it never worked, and its stream must end, too.
       await end();
     }
   },

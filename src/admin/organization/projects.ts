@@ -24,10 +24,10 @@ const projectObject = z
   })
   .meta({ id: 'Project' });
 
-/** Most models that a project may list: an event of them is far below what one append takes. */
+/** Keeps an event well below the limit of one append. */
 const mostAllowed = 1_000;
 
-/** Unspecified: whether the models have to be there. They need not: gateways may declare different ones, now or later. */
+/** Unspecified: models need not exist, since gateways may declare different ones. */
 const allowedModels = z
   .array(z.string().min(1).max(200))
   .max(mostAllowed)
@@ -54,7 +54,7 @@ const render = (row: ProjectRow): z.infer<typeof projectObject> => ({
 
 export const projectParams = z.object({ project_id: pathId });
 
-/** The project that the path names, in the caller's organization. @throws Fault 404 `project_not_found` */
+/** @throws Fault 404 `project_not_found` */
 export const findProject =
   (admin: Administration) =>
   (call: { readonly principal: AdminPrincipal; readonly params: { readonly project_id: string } }): ProjectRow => {
@@ -99,7 +99,7 @@ const createRoute = (admin: Administration): Route =>
         const input = { organizationId, name, at: admin.clock.wall() };
         const result = await execute(() => admin.aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
         const { name: called, createdAt, archivedAt, allowedModels } = result.state.data;
-        // One that an abandoned attempt has made may have been archived since.
+        // An abandoned attempt may have created the project, and somebody may have archived it since.
         const status = result.state.status === 'archived' ? 'archived' : 'active';
         return {
           body: render({ id, organizationId, name: called, status, createdAt, archivedAt, allowedModels }),
@@ -140,7 +140,7 @@ const archiveRoute = (admin: Administration): Route =>
       const result = await execute(() =>
         admin.aggregates.project.dispatch(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
       );
-      // Before the answer, whatever the read models have seen by then (architecture 4).
+      // Before the answer, even if the read models are behind (architecture 4).
       admin.directory.refuse(id, result.position);
       await waitForProjection(admin, call, result.head);
       const body: z.infer<typeof marker> = { id, object: 'organization.project.deleted', deleted: true };

@@ -65,9 +65,9 @@ const createRoute = (admin: Administration, evaluator: Evaluator): Route =>
       await requireRule(evaluator, terms.rule, terms.direction);
       const context = contextOf(call);
 
-      /** Admits the policy on the organization's stream and only then makes its own (architecture 4). */
+      /** Admits the policy on the organization's stream before creating its own (architecture 4). */
       const create = async (id: string): Promise<Made> => {
-        // A reservation taken up after a crash may find its policy; then nothing is judged or admitted a second time.
+        // An abandoned attempt may have created the policy.
         if (!models.get(policyOwners, id)) {
           requireActive(models, organizationId, terms.projectIds);
           await execute(
@@ -100,10 +100,7 @@ const retrieveRoute = (admin: Administration): Route =>
     handle: ({ found }) => ({ status: 200, body: renderPolicy(found) }),
   });
 
-/**
- * @param evaluator tries rules out, and runs them on the samples of their authors and on past requests
- * @param kept requests with their text, where the operator has asked for that
- */
+/** @param kept requests with their text, if the operator keeps them */
 export const policyRoutes = (admin: Administration, evaluator: Evaluator, kept: KeptRequests | null): Route[] => [
   listRoute(admin),
   createRoute(admin, evaluator),

@@ -11,7 +11,7 @@ import { listOf, page, pageQuery } from '../page.ts';
 import { renderVersion, versionObject } from './policy-object.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 
-/** How long decisions can be seen, in milliseconds (contract B.7: 30 days). */
+/** Milliseconds (contract B.7). */
 const keptMs = decisionSeconds * 1000;
 
 const verdict = z.enum(['monitored', 'blocked', 'error']);
@@ -45,7 +45,6 @@ const renderDecision = (row: PolicyDecisionRow) => ({
   created_at: seconds(row.createdAt),
 });
 
-/** What a policy has said, and what it has decided. */
 export const policyHistory = (admin: Administration): Route[] => {
   const { clock, models } = admin;
 

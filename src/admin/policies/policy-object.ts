@@ -5,8 +5,6 @@ import { hasUnpublishedChanges, policyState } from '../../domain/policy/policy.t
 import type { PolicyVersion } from '../../domain/policy/policy-events.ts';
 import { directions, fieldsOf, modes, scopes } from '../../domain/policy/policy-terms.ts';
 
-/** Policies as the wire shows them (contract B.5). */
-
 export const policyStates = ['draft', 'monitoring', 'enforcing', 'paused'] as const;
 
 const terms = {
@@ -59,7 +57,6 @@ export const policyMarker = z
   })
   .meta({ id: 'DeletedPolicy' });
 
-/** A version beside the policy that it is of, which knows whether it is the current one. */
 export const renderVersion = (version: PolicyVersion, current: PolicyVersion | null) => ({
   object: 'organization.policy.version',
   id: version.id,
@@ -69,7 +66,7 @@ export const renderVersion = (version: PolicyVersion, current: PolicyVersion | n
   current: version.id === current?.id,
 });
 
-/** As in a list: without what it says. */
+/** The form in lists, without rules. */
 export const renderItem = (row: PolicyRow) => ({
   object: 'organization.policy',
   id: row.id,

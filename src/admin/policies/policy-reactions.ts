@@ -4,7 +4,7 @@ import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
 import { abandoned, reactionContext, waitForRowsMs } from '../reactions.ts';
 
-/** Keeps the organization's count of policies in step with the policies' own streams (architecture 4, cross-aggregate rules). */
+/** Keeps the organization's count of policies consistent with the policies' own streams (architecture 4). */
 export const policyReactions = (admin: Administration): Reactor => ({
   name: 'admissions-follow-policies',
   version: 1,
@@ -26,7 +26,7 @@ export const policyReactions = (admin: Administration): Reactor => ({
   },
 });
 
-/** Ends the admissions whose policy never came, so that they do not count against the organization's limit for ever. */
+/** Ends admissions without a policy, which would count against the limit forever. */
 export const endAbandonedPolicies = async (admin: Administration): Promise<void> => {
   for (const { key: policyId, row, context } of abandoned(admin, admittedPolicies, 'pol_')) {
     await admin.aggregates.organization.dispatch(row.organizationId, 'endPolicy', { policyId }, context);

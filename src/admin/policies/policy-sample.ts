@@ -6,9 +6,8 @@ import type { RuleSample } from '../../rules/validate.ts';
 import { optional } from '../fields.ts';
 
 /**
- * What an author tries a rule on. Unspecified: its shape. A request is written as `/v1/messages` takes it and an answer
- * as `/v1/messages` gives it, so that real ones can be pasted; fields that no rule reads are passed over there. Whatever
- * is left out is that of a least request.
+ * A sample for a rule. Unspecified: its shape. Requests and answers have the form of `/v1/messages`, so that real ones can be
+ * pasted; unused fields are ignored, and missing ones have a default.
  */
 
 const block = z.looseObject({ type: z.string() });
@@ -47,7 +46,7 @@ const named = z.strictObject({ id: optional(z.string()), name: optional(z.string
 
 export const sampleBody = z.strictObject({
   endpoint: optional(z.enum(['messages', 'chat.completions', 'responses'])),
-  /** The estimate that rules see. */
+  /** The estimate in the rule's input. */
   input_tokens: optional(whole().min(0)),
   request: optional(request),
   response: optional(response),

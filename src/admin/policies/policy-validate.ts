@@ -18,7 +18,7 @@ const validation = z
   })
   .meta({ id: 'PolicyRuleValidation' });
 
-/** Tries a rule out; nothing is kept (contract B.7). */
+/** `POST …/policies/validate` (contract B.7). */
 export const validateRoute = (evaluator: Evaluator): Route =>
   policyRoute('policies:read', {
     method: 'POST',
@@ -32,7 +32,7 @@ export const validateRoute = (evaluator: Evaluator): Route =>
     async handle({ body: { rule, direction, sample } }) {
       const asked = { rule, direction, ...(sample && { sample: sampleOf(sample) }) };
       const judged = await tried(validateRule(asked, evaluator));
-      // What is wrong is quoted from the rule, and a key may have been pasted there.
+      // Errors quote the rule, into which a key may have been pasted.
       return { status: 200, body: withoutKeys(JSON.stringify(judged)) };
     },
   });

@@ -8,25 +8,24 @@ import { table } from '../src/kernel/rows/rows.ts';
 import { endOfQueue, enqueue, queuedTokens } from './oauth-token-queue.ts';
 import { eventOf, idOf, nextStatus } from './recorded.ts';
 
-/** A credential as the events of its own stream leave it; whether it works depends on what it belongs to as well. */
+/** A credential by its own stream; whether it works depends on its owners, too. */
 export interface CredentialRow {
   readonly kind: 'project_key' | 'admin_key' | 'oauth_client' | 'oauth_token';
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;
-  /** What of the organization it belongs to: the project of a project key, the OAuth client of a token, else empty. */
+  /** The project of a project key, the OAuth client of a token, else empty. */
   readonly ownerId: string;
   readonly permissions: readonly string[];
   readonly expiresAt: number | null;
-  /** Of a project key: whose windows count it, the first key of its line; empty: its own. */
+  /** The first key of a project key's chain of rotations, whose windows count it; empty for itself. */
   readonly windowsOf: string;
-  /** Whether other keys are counted in its windows too: it was rotated, or made by rotation. */
+  /** Whether other keys share its windows. */
   readonly sharesWindows: boolean;
-  /** The chart's state: `active`, `suspended`, `expired`, `revoked` or `deleted`. */
   readonly status: string;
 }
 
-/** Key: the digest of the token as it stands in the event. */
+/** Key: the digest as in the event. */
 export const credentialRows = table<CredentialRow>('credentials');
 /** Key: the credential's id. */
 export const credentialDigests = table<{ readonly digest: string }>('credential-digests');
@@ -58,7 +57,7 @@ export const credentials: Projection = {
     const event = eventOf<CredentialEvent>(recorded);
     const isCreation = 'digest' in event;
     const digest = isCreation ? event.digest : rows.get(credentialDigests, id)?.digest;
-    // The stream of a token has an end: what came first on it may be gone while what came last is still delivered.
+    // A token's stream expires, so its first event may be gone when a later one arrives.
     if (digest === undefined && kind === 'oauth_token') return;
     rows.put(credentialRows, digest ?? '', next(rows, kind, id, digest ?? '', event));
     if (isCreation) rows.put(credentialDigests, id, { digest: event.digest });
@@ -86,7 +85,7 @@ const next = (
   return { ...before, status, ...changed(event) };
 };
 
-/** What an event changes beside the state. An event that is not listed does not compile. */
+/** Exhaustive: an unlisted event does not compile. */
 const changed = (
   event: Exclude<CredentialEvent, Creation>,
 ): Partial<Pick<CredentialRow, 'name' | 'permissions' | 'expiresAt' | 'sharesWindows'>> => {
@@ -108,13 +107,12 @@ const changed = (
   }
 };
 
-/** Only a project key has a line. */
+/** Only project keys are rotated. */
 const windows = (event: Creation): Pick<CredentialRow, 'windowsOf' | 'sharesWindows'> => {
   const windowsOf = event.type === 'project_key.created' ? (event.windows_of ?? '') : '';
   return { windowsOf, sharesWindows: windowsOf !== '' };
 };
 
-/** What the kinds of credentials do not have in common. */
 const own = (event: Creation): Pick<CredentialRow, 'name' | 'ownerId' | 'permissions' | 'expiresAt'> => {
   switch (event.type) {
     case 'project_key.created':

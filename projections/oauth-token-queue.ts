@@ -10,17 +10,17 @@ interface QueuedToken {
 }
 
 /**
- * Tokens in the order in which they were issued. Key: their number. Nobody deletes a token, so the rows of those whose
- * streams are gone go when a new one comes: there are never many more than were issued in two hours.
+ * Tokens in the order of issue. Key: their number. Tokens are never deleted, so a new one removes old ones whose streams have
+ * expired: the table holds little more than two hours' tokens.
  */
 export const queuedTokens = table<QueuedToken>('oauth-token-queue');
-/** Key: `ends`. The numbers of the first token and of the next. */
+/** Key: `ends`. */
 export const endOfQueue = table<{ readonly first: number; readonly next: number }>('oauth-token-queue-ends');
 
-/** More leave than come, so that a queue that has grown shrinks again. */
+/** More than one, so that a long queue shrinks. */
 const leaveAtOnce = 3;
 
-/** Puts a token at the end of the queue, and takes from its front those whose streams are gone by then. */
+/** Appends a token. @returns the removed expired ones */
 export const enqueue = (rows: Rows, token: QueuedToken): readonly QueuedToken[] => {
   let { first, next } = rows.get(endOfQueue, 'ends') ?? { first: 0, next: 0 };
   rows.put(queuedTokens, String(next), token);

@@ -7,13 +7,12 @@ import type { Projection } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import { eventOf, idOf, nextStatus } from './recorded.ts';
 
-/** Times in milliseconds. */
+/** Times in milliseconds, amounts in micro-dollars. */
 export interface OrganizationRow {
   readonly id: string;
   readonly name: string;
   readonly status: string;
   readonly tier: Tier;
-  /** Micro-dollars, as the other amounts. */
   readonly lifetimePaid: number;
   readonly credits: number;
   readonly subscription: BillingPlan;

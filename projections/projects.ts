@@ -16,11 +16,11 @@ export interface ProjectRow {
   readonly allowedModels: readonly string[] | null;
 }
 
-/** Key: `<organization>:<project>`, so that a page of one organization's projects is one range. */
+/** Key: `<organization>:<project>`. */
 export const projectRows = table<ProjectRow>('projects');
-/** The same, of active projects alone: a page costs the same however many are archived. */
+/** Without the archived ones, so that pages stay cheap. */
 export const activeProjectRows = table<ProjectRow>('projects-active');
-/** Key: project. Which organization a project belongs to. */
+/** Key: project. */
 export const projectOwners = table<{ readonly organizationId: string; readonly status: string }>('project-owners');
 
 export const projectKeyOf = (organizationId: string, projectId: string): string => `${organizationId}:${projectId}`;

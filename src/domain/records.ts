@@ -1,7 +1,4 @@
-/**
- * What a record has to be for its readers, which pass over any other. Records are written in batches, without a chart that would refuse
- * them, and others may be able to write to the store (contract K.3).
- */
+/** Validation of records: they have no chart that would refuse them, and others may write to the store (contract K.3). */
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -30,7 +27,7 @@ const forms: Readonly<Record<string, (data: Data) => boolean>> = {
   'usage.totalled': isTable,
 };
 
-/** Whether the data of an event of this type is what its readers need; true of types that are no records. */
+/** True for types that are not records. */
 export const isRecord = (type: string, data: unknown): boolean => {
   const form = forms[type];
   return form === undefined || (isObject(data) && form(data));

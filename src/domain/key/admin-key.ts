@@ -1,7 +1,7 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 
-/** An organization's Admin API key (contract B.4). The secret is never here; its peppered digest is. */
+/** An organization's Admin API key (contract B.4), without its secret. */
 export interface AdminKey {
   readonly organizationId: string;
   readonly name: string;
@@ -26,7 +26,7 @@ export type AdminKeyEvent =
       readonly redacted_value: string;
     }
   | { readonly type: 'admin_key.deleted' }
-  /** The full key was shown once more to the credential that made it (contract I). */
+  /** The full key was shown again to its creator (contract I). */
   | { readonly type: 'admin_key.value_replayed' };
 
 const blank: AdminKey = {
@@ -74,7 +74,7 @@ const machine = chartOf<AdminKey, AdminKeyEvent>(apply).createMachine({
 type AdminKeyState = StateOf<typeof machine>;
 
 const decide = {
-  /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
+  /** Idempotent by the digest, so that a retry can follow a crash. */
   create: ({ data }: AdminKeyState, input: Omit<AdminKey, 'createdAt'> & { at: number }): AdminKeyEvent[] => {
     if (data.digest === input.digest) return [];
     if (input.expiresAt !== null && input.expiresAt <= input.at)
@@ -94,7 +94,7 @@ const decide = {
     ];
   },
   showAgain: (): AdminKeyEvent[] => [{ type: 'admin_key.value_replayed' }],
-  /** Of a key that is gone, or never came, it changes nothing. */
+  /** Idempotent, also without a key. */
   delete: ({ status }: AdminKeyState): AdminKeyEvent[] => (status === 'active' ? [{ type: 'admin_key.deleted' }] : []),
 };
 

@@ -1,10 +1,10 @@
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 
-/** A machine that may ask for access tokens by OAuth 2.0 client credentials (contract C.3). Of its secret only the digest is here. */
+/** A machine that gets access tokens by OAuth 2.0 client credentials (contract C.3), without its secret. */
 export interface OAuthClient {
   readonly organizationId: string;
   readonly name: string;
-  /** The most that a token of it may be good for. */
+  /** The maximum for its tokens. */
   readonly permissions: readonly string[];
   readonly createdAt: number;
   readonly digest: string;
@@ -77,7 +77,7 @@ const decide = {
       redacted_value: input.redactedValue,
     },
   ],
-  /** Of a client that is gone, or never came, it changes nothing. */
+  /** Idempotent, also without a client. */
   delete: ({ status }: OAuthClientState): OAuthClientEvent[] =>
     status === 'active' ? [{ type: 'oauth_client.deleted' }] : [],
 };

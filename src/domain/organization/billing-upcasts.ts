@@ -1,9 +1,8 @@
 import type { Upcasts } from '../../kernel/aggregate/aggregate.ts';
 
-/** Until version 1 the amounts did not say what they are in, and a reader of the log took them for dollars. */
+/** Version 1 did not name the unit of amounts, and readers of the log took it for dollars. */
 const inMicroDollars = ({ amount, ...rest }: Readonly<Record<string, unknown>>) => ({ ...rest, micro_dollars: amount });
 
-/** How older events of an organization are read. */
 export const organizationUpcasts: Upcasts = {
   1: {
     'billing.credited': inMicroDollars,

@@ -90,6 +90,9 @@ export const execute = async <T>(
   }
 };
 
+/** Errors of commands that an organization refuses unless it is active. */
+export const organizationConflicts = { suspended: 'organization_suspended', closed: 'organization_suspended' } as const;
+
 /** Codes such as `api_key_revoked` are 401 for the caller's own key and 409 for the target (contract E.2). */
 const conflict = (code: Code, cause: unknown): Fault =>
   fault(code, { ...(catalogue[code].status === 401 && { status: 409 }), cause });

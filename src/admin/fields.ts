@@ -90,6 +90,10 @@ export const expiresAt = (body: Expiry, now: Millis): Millis | null => {
 
 const wholeSecond = (at: Millis): Millis => seconds(at) * 1000;
 
+/** The answer to a deletion. @param id of the schema in the OpenAPI document */
+export const deletionMarker = <T extends string>(object: T, id: string) =>
+  z.object({ id: z.string(), object: z.literal(object), deleted: z.literal(true) }).meta({ id });
+
 const keyBytes = /^[\x21-\x7e]*$/;
 
 /** 8 to 200 visible ASCII characters (contract I). */

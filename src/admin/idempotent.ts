@@ -25,11 +25,18 @@ export interface CreateOperation {
   readonly repeated?: (resourceId: string) => Promise<unknown>;
 }
 
-interface CreateCall {
+export interface CreateCall {
   readonly head: Head;
   readonly principal: AdminPrincipal;
   readonly body: unknown;
 }
+
+/** Of every route that creates idempotently. */
+export const idempotencyErrors = [
+  'idempotency_key_reused',
+  'idempotency_result_unavailable',
+  'idempotency_in_progress',
+] as const;
 
 const param = 'header.Idempotency-Key';
 const unavailable = () => fault('idempotency_result_unavailable', { param });

@@ -7,6 +7,8 @@ import type { Table } from '../kernel/rows/rows.ts';
 
 /** For every list of the administration (contract A.2). */
 export const pageQuery = { after: queries.after.optional(), limit: queries.limit, order: queries.order() };
+/** For lists with the newest first, which can be paged in both directions. */
+export const newestFirstQuery = { ...pageQuery, before: queries.after.optional(), order: queries.order('desc') };
 
 export interface PageQuery {
   readonly after?: string | undefined;

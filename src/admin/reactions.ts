@@ -12,7 +12,7 @@ import type { Recorded } from '../kernel/store/store.ts';
 import type { Administration } from './command.ts';
 import { sealedSecretStream } from './sealed-secret-store.ts';
 
-/** Longest wait of a reaction for the read models; then it is retried. */
+/** Longest wait for the read models. */
 export const waitForRowsMs = 10_000;
 const pageSize = 100;
 /** An admission this old without its stream was left by a crash: commands are shorter. */
@@ -26,6 +26,15 @@ export const reactionContext = (recorded: Recorded, subject: string): Context =>
   causationId: recorded.id,
   correlationId: recorded.metadata.$correlationId,
 });
+
+/** @throws Error if the read models are behind: then the reaction is retried */
+export const waitForRows = async (
+  { models }: Administration,
+  { position }: Recorded,
+  tables: readonly Table<object>[],
+): Promise<void> => {
+  if (!(await models.reached(position, waitForRowsMs, tables))) throw new Error('the read models are behind');
+};
 
 /** Keeps the streams of a project's keys consistent with the project's own (architecture 4). */
 export const keyReactions = (admin: Administration): Reactor => {
@@ -55,8 +64,6 @@ export const keyReactions = (admin: Administration): Reactor => {
     return !owner || !models.get(activeProjectRows, projectKeyOf(owner.organizationId, projectId));
   };
 
-  const reads = [projectKeyRows, projectOwners];
-
   return {
     name: 'keys-follow-projects',
     version: 1,
@@ -69,8 +76,7 @@ export const keyReactions = (admin: Administration): Reactor => {
       ) {
         return;
       }
-      if (!(await models.reached(recorded.position, waitForRowsMs, reads)))
-        throw new Error('the read models are behind');
+      await waitForRows(admin, recorded, [projectKeyRows, projectOwners]);
       const id = idOf(recorded);
       if (event.type === 'project.archived') return revokeAll(recorded, id);
       // Admitted before the archive, created after it: it never worked, and its stream must end, too.

@@ -1,17 +1,16 @@
 import { z } from 'zod';
-import { type AuditRow, auditNumberOf } from '../../../projections/audit-log.ts';
+import type { AuditRow } from '../../../projections/audit-log.ts';
 import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
 import { type AuditType, auditTypes } from '../../audit/entry.ts';
 import { seconds } from '../../clock.ts';
 import { fault } from '../../errors.ts';
-import { after, flag, limit, many, order, text, wholeNumber } from '../../http/request/query.ts';
+import { flag, many, text, wholeNumber } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
-import type { ReadModels } from '../../kernel/projections/projection.ts';
 import type { Actor } from '../../kernel/store/store.ts';
 import { adminRoute } from '../admin-route.ts';
 import type { Administration } from '../command.ts';
-import { directionOf, listOf, pageOf } from '../page.ts';
-import { countOf, findEntries } from './audit-search.ts';
+import { directionOf, listOf, newestFirstQuery, pageOf } from '../page.ts';
+import { countOf, findEntries, spanBetween } from './audit-search.ts';
 
 const actorTypes = ['api_key', 'oauth_client', 'operator', 'system'] as const;
 const named = z.object({ id: z.string() });
@@ -55,10 +54,7 @@ const entryObject = z
 const value = text(1, 200);
 const moment = wholeNumber(0, 999_999_999_999);
 const query = z.object({
-  after: after.optional(),
-  before: after.optional(),
-  limit,
-  order: order('desc'),
+  ...newestFirstQuery,
   // Unspecified: unknown types are accepted, since clients filter by types of the API that Weir imitates.
   event_types: many(value).optional(),
   project_ids: many(value).optional(),
@@ -74,12 +70,6 @@ const query = z.object({
     .optional(),
 });
 
-const render = (models: ReadModels, organizationId: string, row: AuditRow): AuditEntry =>
-  auditEntry(
-    row,
-    row.projectId === null ? undefined : models.get(projectRows, projectKeyOf(organizationId, row.projectId)),
-  );
-
 export interface AuditEntry {
   readonly id: string;
   readonly type: AuditType;
@@ -92,22 +82,20 @@ export const renderActor = ({ type, ...who }: Actor): z.infer<typeof actorObject
 export const auditEntry = (
   row: AuditRow,
   project: { readonly id: string; readonly name: string } | undefined,
-): AuditEntry => {
-  return {
-    id: row.id,
-    type: row.type,
-    effective_at: seconds(row.at),
-    actor: renderActor(row.actor),
-    ...(project && { project: { id: project.id, name: project.name } }),
-    ip_address: row.ip,
-    request_id: row.requestId,
-    [row.type]: {
-      id: row.resourceId,
-      ...(row.data && { data: row.data }),
-      ...(row.changesRequested && { changes_requested: row.changesRequested }),
-    },
-  };
-};
+): AuditEntry => ({
+  id: row.id,
+  type: row.type,
+  effective_at: seconds(row.at),
+  actor: renderActor(row.actor),
+  ...(project && { project: { id: project.id, name: project.name } }),
+  ip_address: row.ip,
+  request_id: row.requestId,
+  [row.type]: {
+    id: row.resourceId,
+    ...(row.data && { data: row.data }),
+    ...(row.changesRequested && { changes_requested: row.changesRequested }),
+  },
+});
 
 /** `GET /v1/organization/audit_logs` (contract C.6). */
 export const auditLogRoutes = ({ models }: Administration): Route[] => [
@@ -121,22 +109,15 @@ export const auditLogRoutes = ({ models }: Administration): Route[] => [
     errors: ['invalid_cursor'],
     async handle({ principal, query }) {
       const { organizationId } = principal;
-      const numberOf = (name: 'after' | 'before'): number | undefined => {
-        const id = query[name];
-        const number = id === undefined ? undefined : auditNumberOf(models, organizationId, id);
-        if (id !== undefined && number === undefined) throw fault('invalid_cursor', { param: `query.${name}` });
-        return number;
-      };
-      const [behind, inFront] = [numberOf('after'), numberOf('before')];
-      const [low, high] = query.order === 'asc' ? [behind, inFront] : [inFront, behind];
-      const span = {
-        from: low === undefined ? 0 : low + 1,
-        to: high === undefined ? countOf(models, organizationId) - 1 : high - 1,
-        order: directionOf(query),
-      };
+      const between = spanBetween(models, organizationId, query, countOf(models, organizationId), (cursor) =>
+        fault('invalid_cursor', { param: `query.${cursor}` }),
+      );
+      const span = { ...between, order: directionOf(query) };
+      const projectOf = ({ projectId }: AuditRow) =>
+        projectId === null ? undefined : models.get(projectRows, projectKeyOf(organizationId, projectId));
       const isOfNobody = query.tenant_only || query.actor_emails !== undefined;
       const found = isOfNobody ? [] : await findEntries(models, organizationId, span, query, query.limit + 1);
-      return pageOf(query, found, (row) => render(models, organizationId, row));
+      return pageOf(query, found, (row) => auditEntry(row, projectOf(row)));
     },
   }),
 ];

@@ -3,6 +3,7 @@ import {
   auditBlocks,
   auditEnds,
   auditKeyOf,
+  auditNumberOf,
   auditRows,
   blockSize,
 } from '../../../projections/audit-log.ts';
@@ -33,6 +34,25 @@ export interface Span {
   readonly to: number;
   readonly order: 'asc' | 'desc';
 }
+
+/** The entries between two cursors. @throws the error of `unknown` for a cursor without an entry */
+export const spanBetween = (
+  models: RowReader,
+  organizationId: string,
+  query: { readonly after?: string | undefined; readonly before?: string | undefined; readonly order: 'asc' | 'desc' },
+  count: number,
+  unknown: (cursor: 'after' | 'before', id: string) => Error,
+): Span => {
+  const numberOf = (cursor: 'after' | 'before'): number | undefined => {
+    const id = query[cursor];
+    const number = id === undefined ? undefined : auditNumberOf(models, organizationId, id);
+    if (id !== undefined && number === undefined) throw unknown(cursor, id);
+    return number;
+  };
+  const [after, before] = [numberOf('after'), numberOf('before')];
+  const [low, high] = query.order === 'asc' ? [after, before] : [before, after];
+  return { from: (low ?? -1) + 1, to: (high ?? count) - 1, order: query.order };
+};
 
 /** Blocks judged, or read, before the event loop gets a turn: a few milliseconds. */
 const blocksATurn = 500;

@@ -12,9 +12,10 @@ import type { RowReader } from '../../kernel/rows/rows.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { pathId } from '../fields.ts';
+import { keyParams } from '../keys/one-project-key.ts';
 import { projectParams } from '../organization/projects.ts';
 import { listOf, pageOf, pageQuery } from '../page.ts';
-import { policyRoute } from '../policies/policy-route.ts';
+import { policyParams, policyRoute } from '../policies/policy-route.ts';
 import { historyEvent, historyId, historyState, renderEvent, renderState } from './history-object.ts';
 
 const at = wholeNumber(0, 999_999_999_999)
@@ -25,9 +26,7 @@ type Query = z.infer<typeof query>;
 
 const historyPage = listOf(historyEvent, { state: historyState.nullable().describe('Null before it existed') });
 
-const keyParams = z.object({ api_key_id: pathId });
-const projectKeyParams = projectParams.extend(keyParams.shape);
-const policyParams = z.object({ policy_id: pathId });
+const adminKeyParams = z.object({ api_key_id: pathId });
 
 interface Found {
   readonly id: string;
@@ -108,7 +107,7 @@ export const historyRoutes = (admin: Administration): Route[] => {
       path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/history',
       operation: 'listProjectApiKeyHistory',
       summary: 'What an API key was at a moment and whether it could act, and every change of it up to then',
-      params: projectKeyParams,
+      params: keyParams,
       find({ principal, params }) {
         const project = owned(models, principal, 'proj', params.project_id, 'project_not_found');
         const key = owned(models, principal, 'key', params.api_key_id, 'api_key_not_found');
@@ -121,7 +120,7 @@ export const historyRoutes = (admin: Administration): Route[] => {
       path: '/v1/organization/admin_api_keys/{api_key_id}/history',
       operation: 'listAdminApiKeyHistory',
       summary: 'What an Admin API key was at a moment, deleted ones too, and every change of it up to then',
-      params: keyParams,
+      params: adminKeyParams,
       find: ({ principal, params }) => owned(models, principal, 'akey', params.api_key_id, 'admin_api_key_not_found'),
     }),
     policyRoute('audit_logs:read', {

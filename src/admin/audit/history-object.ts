@@ -56,9 +56,9 @@ const unsaid: ReadonlySet<string> = new Set(['digest', 'pepperId', 'references']
 const money: ReadonlySet<string> = new Set(['lifetimePaid', 'credits']);
 
 /** `snake_case`, as in the API. */
-const nameOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+export const snakeCased = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 /** `rule` of `draft.rule`. */
-const ending = (field: string): string => field.slice(field.lastIndexOf('.') + 1);
+export const ending = (field: string): string => field.slice(field.lastIndexOf('.') + 1);
 const isSaid = (field: string): boolean => !unsaid.has(ending(field));
 
 const isSet = (value: unknown): value is { toJSON(): object } =>
@@ -79,14 +79,16 @@ const shownOf = (field: string, value: unknown): unknown => {
 
 const fieldsOf = (data: object): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(data).flatMap(([field, value]) => (isSaid(field) ? [[nameOf(field), shownOf(field, value)]] : [])),
+    Object.entries(data).flatMap(([field, value]) =>
+      isSaid(field) ? [[snakeCased(field), shownOf(field, value)]] : [],
+    ),
   );
 
 const setsOf = ({ state }: Step): ReadonlySet<string> =>
   new Set(Object.entries(state.data as object).flatMap(([field, value]) => (isSet(value) ? [field] : [])));
 
 const changeOf = ({ field, from, to }: FieldChange, isOfIds: boolean): z.infer<typeof change> => {
-  const name = nameOf(field);
+  const name = snakeCased(field);
   if (!isOfIds) {
     return { field: name, from: shownOf(ending(field), from), to: shownOf(ending(field), to) };
   }

@@ -14,10 +14,11 @@ import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import { newId, newToken } from '../../ids.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
-import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
+import { type Administration, contextOf, execute, organizationConflicts, waitForProjection } from '../command.ts';
 import { credentialOf } from '../credential.ts';
 import {
   adminKeyPermissions,
+  deletionMarker,
   expiresAt,
   expiry,
   idempotencyKey,
@@ -28,7 +29,7 @@ import {
   optional,
   pathId,
 } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { createIdempotently, idempotencyErrors, type Made } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
 const keyObject = z
@@ -47,13 +48,7 @@ const keyObject = z
 
 const createdKeyObject = keyObject.extend({ value: z.string() }).meta({ id: 'CreatedAdminApiKey' });
 
-const marker = z
-  .object({
-    id: z.string(),
-    object: z.literal('organization.admin_api_key.deleted'),
-    deleted: z.literal(true),
-  })
-  .meta({ id: 'DeletedAdminApiKey' });
+const marker = deletionMarker('organization.admin_api_key.deleted', 'DeletedAdminApiKey');
 
 const createBody = z
   .strictObject({ name, permissions: optional(adminKeyPermissions), ...expiry })
@@ -98,10 +93,10 @@ const issue = async (admin: Administration, call: CreateCall, id: string, value:
   const expires = expiresAt(call.body, at);
   if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
   const admission = { keyId: id, permissions, expiresAt: expires };
-  await execute(() => aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context), {
-    suspended: 'organization_suspended',
-    closed: 'organization_suspended',
-  });
+  await execute(
+    () => aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context),
+    organizationConflicts,
+  );
   const { name } = call.body;
   const input = { organizationId, name, permissions, expiresAt: expires, ...credentialOf(secrets, value), at };
   const result = await execute(() => aggregates.adminKey.dispatch(id, 'create', input, context));
@@ -123,9 +118,7 @@ const createRoute = (admin: Administration): Route =>
       'admin_key_limit_reached',
       'expires_at_not_future',
       'unknown_permission',
-      'idempotency_key_reused',
-      'idempotency_result_unavailable',
-      'idempotency_in_progress',
+      ...idempotencyErrors,
     ],
     handle(call) {
       const prefix = `${call.principal.organizationId}:`;

@@ -3,11 +3,14 @@ import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project
 import type { ProjectRow } from '../../../projections/projects.ts';
 import type { AdminPrincipal } from '../../access/principal.ts';
 import { fault } from '../../errors.ts';
-import type { Administration } from '../command.ts';
+import type { Reply } from '../../http/route.ts';
+import { newId, newToken } from '../../ids.ts';
+import { type Administration, contextOf } from '../command.ts';
 import { pathId } from '../fields.ts';
+import { type CreateCall, type CreateOperation, createIdempotently } from '../idempotent.ts';
 import { findProject, projectParams } from '../organization/projects.ts';
 
-const keyParams = projectParams.extend({ api_key_id: pathId });
+export const keyParams = projectParams.extend({ api_key_id: pathId });
 
 export interface FoundKey {
   readonly project: ProjectRow;
@@ -28,6 +31,18 @@ export const oneProjectKey = (admin: Administration) => {
   };
 };
 
-/** Whether a key may be shown again. */
-export const stands = ({ models }: Administration, project: ProjectRow, id: string): boolean =>
-  project.status === 'active' && models.get(projectKeyRows, `${project.id}:${id}`)?.status !== 'revoked';
+/** Creates a key of a project idempotently (contract I). */
+export const createKey = (
+  admin: Administration,
+  call: CreateCall,
+  project: ProjectRow,
+  create: CreateOperation['create'],
+): Promise<Reply> =>
+  createIdempotently(admin, call, {
+    newResourceId: () => newId('key', admin.clock),
+    mint: () => newToken('p'),
+    create,
+    stands: (id) =>
+      project.status === 'active' && admin.models.get(projectKeyRows, `${project.id}:${id}`)?.status !== 'revoked',
+    repeated: (id) => admin.aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
+  });

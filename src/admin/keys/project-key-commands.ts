@@ -117,31 +117,22 @@ const updateRoute = (admin: Administration): Route =>
     },
   });
 
-const suspendRoute = (admin: Administration): Route =>
+const standingRoute = (
+  admin: Administration,
+  command: 'suspend' | 'reactivate',
+  operation: string,
+  summary: string,
+): Route =>
   adminRoute('project_api_keys:write', {
     ...onKey(admin),
     method: 'POST',
-    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/suspend',
-    operation: 'suspendProjectApiKey',
-    summary: 'Suspend an API key until it is reactivated',
+    path: `/v1/organization/projects/{project_id}/api_keys/{api_key_id}/${command}`,
+    operation,
+    summary,
     errors: conflicting,
     handle: (call) =>
       change(admin, call, (id, context) =>
-        admin.aggregates.projectKey.dispatch(id, 'suspend', { at: admin.clock.wall() }, context),
-      ),
-  });
-
-const reactivateRoute = (admin: Administration): Route =>
-  adminRoute('project_api_keys:write', {
-    ...onKey(admin),
-    method: 'POST',
-    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/reactivate',
-    operation: 'reactivateProjectApiKey',
-    summary: 'Let a suspended API key work again',
-    errors: conflicting,
-    handle: (call) =>
-      change(admin, call, (id, context) =>
-        admin.aggregates.projectKey.dispatch(id, 'reactivate', { at: admin.clock.wall() }, context),
+        admin.aggregates.projectKey.dispatch(id, command, { at: admin.clock.wall() }, context),
       ),
   });
 
@@ -168,7 +159,7 @@ const revokeRoute = (admin: Administration): Route =>
 export const projectKeyCommands = (admin: Administration): Route[] => [
   retrieveRoute(admin),
   updateRoute(admin),
-  suspendRoute(admin),
-  reactivateRoute(admin),
+  standingRoute(admin, 'suspend', 'suspendProjectApiKey', 'Suspend an API key until it is reactivated'),
+  standingRoute(admin, 'reactivate', 'reactivateProjectApiKey', 'Let a suspended API key work again'),
   revokeRoute(admin),
 ];

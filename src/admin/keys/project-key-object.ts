@@ -3,6 +3,7 @@ import type { ProjectKeyRow } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
 import { type Millis, seconds } from '../../clock.ts';
 import { projectPermissions } from '../../domain/permissions.ts';
+import { deletionMarker } from '../fields.ts';
 
 export const statuses = ['active', 'revoked', 'expired', 'suspended'] as const;
 
@@ -20,13 +21,7 @@ export const keyObject = z
     permissions: z.array(z.enum(projectPermissions)),
   })
   .meta({ id: 'ProjectApiKey' });
-export const keyMarker = z
-  .object({
-    id: z.string(),
-    object: z.literal('organization.project.api_key.deleted'),
-    deleted: z.literal(true),
-  })
-  .meta({ id: 'DeletedProjectApiKey' });
+export const keyMarker = deletionMarker('organization.project.api_key.deleted', 'DeletedProjectApiKey');
 export const createdKeyObject = keyObject.extend({ value: z.string() }).meta({ id: 'CreatedProjectApiKey' });
 
 /** The status from the key's own state, its project and the clock (contract B.2, B.3). */

@@ -5,7 +5,6 @@ import type { ProjectRow } from '../../../projections/projects.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
-import { newId, newToken } from '../../ids.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { credentialOf } from '../credential.ts';
@@ -20,11 +19,11 @@ import {
   optional,
   projectKeyPermissions,
 } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { idempotencyErrors, type Made } from '../idempotent.ts';
 import { findProject, projectParams } from '../organization/projects.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 import { admitKey } from './key-capacity.ts';
-import { stands } from './one-project-key.ts';
+import { createKey } from './one-project-key.ts';
 import { projectKeyCommands } from './project-key-commands.ts';
 import { createdKeyObject, keyObject, render, statuses, statusOf } from './project-key-object.ts';
 import { rotateKeyRoute } from './rotation.ts';
@@ -77,18 +76,9 @@ const createRoute = (admin: Administration): Route =>
       'api_key_limit_reached',
       'expires_at_not_future',
       'unknown_permission',
-      'idempotency_key_reused',
-      'idempotency_result_unavailable',
-      'idempotency_in_progress',
+      ...idempotencyErrors,
     ],
-    handle: (call) =>
-      createIdempotently(admin, call, {
-        newResourceId: () => newId('key', admin.clock),
-        mint: () => newToken('p'),
-        create: (id, value) => issue(admin, call, id, value),
-        stands: (id) => stands(admin, call.found, id),
-        repeated: (id) => admin.aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
-      }),
+    handle: (call) => createKey(admin, call, call.found, (id, value) => issue(admin, call, id, value)),
   });
 
 const listRoute = (admin: Administration): Route =>

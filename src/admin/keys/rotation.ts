@@ -5,14 +5,13 @@ import { longestGraceSeconds } from '../../domain/key/project-key.ts';
 import { fault } from '../../errors.ts';
 import { whole } from '../../http/answer/whole.ts';
 import type { Route } from '../../http/route.ts';
-import { newId, newToken } from '../../ids.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { credentialOf } from '../credential.ts';
 import { idempotencyKey } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { idempotencyErrors, type Made } from '../idempotent.ts';
 import { admitKey } from './key-capacity.ts';
-import { type FoundKey, oneProjectKey, stands } from './one-project-key.ts';
+import { createKey, type FoundKey, oneProjectKey } from './one-project-key.ts';
 import { createdKeyObject, render } from './project-key-object.ts';
 import { succeed } from './succession.ts';
 
@@ -82,17 +81,8 @@ export const rotateKeyRoute = (admin: Administration): Route => {
       'api_key_suspended',
       'api_key_rotated',
       'api_key_limit_reached',
-      'idempotency_key_reused',
-      'idempotency_result_unavailable',
-      'idempotency_in_progress',
+      ...idempotencyErrors,
     ],
-    handle: (call) =>
-      createIdempotently(admin, call, {
-        newResourceId: () => newId('key', clock),
-        mint: () => newToken('p'),
-        create: (id, value) => rotate(call, id, value),
-        stands: (id) => stands(admin, call.found.project, id),
-        repeated: (id) => aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
-      }),
+    handle: (call) => createKey(admin, call, call.found.project, (id, value) => rotate(call, id, value)),
   });
 };

@@ -7,7 +7,7 @@ import type { ProjectEvent } from '../../domain/project/project.ts';
 import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Recorded } from '../../kernel/store/store.ts';
 import type { Administration } from '../command.ts';
-import { reactionContext, waitForRowsMs } from '../reactions.ts';
+import { reactionContext, waitForRows } from '../reactions.ts';
 
 /** Ends one kind of resource; idempotent. */
 type Ending = (recorded: Recorded, organizationId: string) => Promise<void>;
@@ -59,8 +59,7 @@ export const organizationReactions = (admin: Administration): Reactor => {
     async react(recorded) {
       const event = eventOf<OrganizationEvent | ProjectEvent | AdminKeyEvent>(recorded);
       if (!['organization.closed', 'project.created', 'admin_key.created'].includes(event.type)) return;
-      if (!(await models.reached(recorded.position, waitForRowsMs, [organizationRows, activeProjectRows])))
-        throw new Error('the read models are behind');
+      await waitForRows(admin, recorded, [organizationRows, activeProjectRows]);
       const id = idOf(recorded);
       if (event.type === 'organization.closed') for (const end of endings) await end(recorded, id);
       // Begun before the closing, created after it: it never worked, and its stream must end, too.

@@ -8,8 +8,8 @@ import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
 import { adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
-import { idempotencyKey, name, optional, pathId } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { deletionMarker, idempotencyKey, name, optional, pathId } from '../fields.ts';
+import { createIdempotently, idempotencyErrors, type Made } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
 const projectObject = z
@@ -34,13 +34,7 @@ const allowedModels = z
   .refine((ids) => new Set(ids).size === ids.length, { error: 'Must not list a model twice.' })
   .meta({ uniqueItems: true });
 
-const marker = z
-  .object({
-    id: z.string(),
-    object: z.literal('organization.project.deleted'),
-    deleted: z.literal(true),
-  })
-  .meta({ id: 'DeletedProject' });
+const marker = deletionMarker('organization.project.deleted', 'DeletedProject');
 
 const render = (row: ProjectRow): z.infer<typeof projectObject> => ({
   object: 'organization.project',
@@ -91,7 +85,7 @@ const createRoute = (admin: Administration): Route =>
     headers: { 'Idempotency-Key': idempotencyKey.optional() },
     body: z.strictObject({ name }),
     replies: { 201: { description: 'The new project', schema: projectObject } },
-    errors: ['idempotency_key_reused', 'idempotency_result_unavailable', 'idempotency_in_progress'],
+    errors: idempotencyErrors,
     handle(call) {
       const { organizationId } = call.principal;
       const { name } = call.body;

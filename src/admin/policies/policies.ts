@@ -6,9 +6,9 @@ import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
 import type { KeptRequests } from '../../policies/kept-requests.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
-import { type Administration, contextOf, execute } from '../command.ts';
+import { type Administration, contextOf, execute, organizationConflicts } from '../command.ts';
 import { idempotencyKey } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { createIdempotently, idempotencyErrors, type Made } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 import { policyCommands } from './policy-commands.ts';
 import { createBody } from './policy-fields.ts';
@@ -53,9 +53,7 @@ const createRoute = (admin: Administration, evaluator: Evaluator): Route =>
       'project_not_found',
       'project_archived',
       'policy_limit_reached',
-      'idempotency_key_reused',
-      'idempotency_result_unavailable',
-      'idempotency_in_progress',
+      ...idempotencyErrors,
     ],
     async handle(call) {
       const { aggregates, clock, models } = admin;
@@ -72,10 +70,7 @@ const createRoute = (admin: Administration, evaluator: Evaluator): Route =>
           requireActive(models, organizationId, terms.projectIds);
           await execute(
             () => aggregates.organization.dispatch(organizationId, 'issuePolicy', { policyId: id }, context),
-            {
-              suspended: 'organization_suspended',
-              closed: 'organization_suspended',
-            },
+            organizationConflicts,
           );
         }
         const input = { organizationId, name, description, terms, at: clock.wall() };

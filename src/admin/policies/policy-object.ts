@@ -4,6 +4,7 @@ import { seconds } from '../../clock.ts';
 import { hasUnpublishedChanges, policyState } from '../../domain/policy/policy.ts';
 import type { PolicyVersion } from '../../domain/policy/policy-events.ts';
 import { directions, fieldsOf, modes, scopes } from '../../domain/policy/policy-terms.ts';
+import { deletionMarker } from '../fields.ts';
 
 export const policyStates = ['draft', 'monitoring', 'enforcing', 'paused'] as const;
 
@@ -49,13 +50,7 @@ export const policyObject = policyItem
   })
   .meta({ id: 'Policy' });
 
-export const policyMarker = z
-  .object({
-    id: z.string(),
-    object: z.literal('organization.policy.deleted'),
-    deleted: z.literal(true),
-  })
-  .meta({ id: 'DeletedPolicy' });
+export const policyMarker = deletionMarker('organization.policy.deleted', 'DeletedPolicy');
 
 export const renderVersion = (version: PolicyVersion, current: PolicyVersion | null) => ({
   object: 'organization.policy.version',

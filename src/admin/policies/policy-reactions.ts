@@ -2,7 +2,7 @@ import { admittedPolicies, policyOwners } from '../../../projections/policies.ts
 import { idOf } from '../../../projections/recorded.ts';
 import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
-import { abandoned, reactionContext, waitForRowsMs } from '../reactions.ts';
+import { abandoned, reactionContext, waitForRows } from '../reactions.ts';
 
 /** Keeps the organization's count of policies consistent with the policies' own streams (architecture 4). */
 export const policyReactions = (admin: Administration): Reactor => ({
@@ -12,8 +12,7 @@ export const policyReactions = (admin: Administration): Reactor => ({
   categories: ['policy'],
   async react(event) {
     if (event.type !== 'policy.deleted') return;
-    if (!(await admin.models.reached(event.position, waitForRowsMs, [policyOwners])))
-      throw new Error('the read models are behind');
+    await waitForRows(admin, event, [policyOwners]);
     const policyId = idOf(event);
     const owner = admin.models.get(policyOwners, policyId);
     if (!owner) throw new Error(`a policy that nobody owns was deleted: ${policyId}`);

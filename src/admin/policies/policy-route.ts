@@ -16,7 +16,7 @@ export const policyRoute: typeof adminRoute = (permission, definition): Route =>
   return { ...route, access: { credential: 'admin', permission, adminKeyOnly: true } };
 };
 
-const policyParams = z.object({ policy_id: pathId });
+export const policyParams = z.object({ policy_id: pathId });
 
 /** The path parameter and the look-up of routes for one policy; deleted ones are not found. */
 export const onPolicy = ({ models }: Administration) => ({

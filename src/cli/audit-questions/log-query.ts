@@ -1,6 +1,6 @@
-import { type AuditRow, auditNumberOf } from '../../../projections/audit-log.ts';
+import type { AuditRow } from '../../../projections/audit-log.ts';
 import { organizationRows } from '../../../projections/organizations.ts';
-import { type AuditFilter, countOf, findEntries, type Span } from '../../admin/audit/audit-search.ts';
+import { type AuditFilter, countOf, findEntries, type Span, spanBetween } from '../../admin/audit/audit-search.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
@@ -77,20 +77,9 @@ export const entriesOf = async (
 ): Promise<AuditRow[]> => {
   const found: AuditRow[] = [];
   for (const [id, count] of counts) {
-    const numberOf = (name: 'after' | 'before'): number | undefined => {
-      const entry = options[name];
-      const number = entry === undefined ? undefined : auditNumberOf(rows, id, entry);
-      if (entry !== undefined && number === undefined)
-        throw new Failure(`There is no entry ${printable(entry)} in the log of ${id}.`);
-      return number;
-    };
-    const [behind, inFront] = [numberOf('after'), numberOf('before')];
-    const [low, high] = options.order === 'asc' ? [behind, inFront] : [inFront, behind];
-    const span = {
-      from: low === undefined ? 0 : low + 1,
-      to: high === undefined ? count - 1 : high - 1,
-      order: options.order,
-    };
+    const unknown = (_: string, entry: string) =>
+      new Failure(`There is no entry ${printable(entry)} in the log of ${id}.`);
+    const span = spanBetween(rows, id, options, count, unknown);
     found.push(...(await entriesIn(rows, id, span, options, options.limit)));
   }
   return found;

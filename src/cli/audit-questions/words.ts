@@ -1,3 +1,4 @@
+import { ending, snakeCased } from '../../admin/audit/history-object.ts';
 import { nameOf } from '../../audit/effective.ts';
 import type { StateAt } from '../../audit/history.ts';
 import type { Past } from '../../audit/past.ts';
@@ -61,14 +62,10 @@ const money = new Set(['lifetimePaid', 'credits']);
 /** Not shown: meaningless to people. */
 const unsaid = new Set(['digest', 'pepperId']);
 
-/** `rule` of `draft.rule`. */
-const ending = (field: string): string => field.slice(field.lastIndexOf('.') + 1);
-
 export const isSaid = (field: string): boolean => !unsaid.has(ending(field));
 
 /** A field's name as the API has it. */
-export const labelOf = (field: string): string =>
-  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace(/_micros?$/, '');
+export const labelOf = (field: string): string => snakeCased(field).replace(/_micros?$/, '');
 
 /** A field's value for people: dollars, times, lists. */
 export const textOf = (field: string, value: unknown, when: When): string => {

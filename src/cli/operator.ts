@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
 import { allAggregates } from '../app/aggregates.ts';
-import { anyEventLog, existingEventLog, mayHaveEvents, storeDir } from '../app/log/event-log.ts';
+import { anyEventLog, type EventLog, existingEventLog, mayHaveEvents, storeDir } from '../app/log/event-log.ts';
 import { expectNoOtherLog, mayBegin } from '../app/log/new-log.ts';
 import { claimReadModels, readModelsDir } from '../app/read-models.ts';
 import { secretsOf } from '../app/secrets/config-secrets.ts';
@@ -24,7 +24,7 @@ import { openReadModels, type ReadModels } from '../kernel/projections/projectio
 import { NoTables, openRows, type RowStore, type Table } from '../kernel/rows/rows.ts';
 import { knownLogId, logIdOf } from '../kernel/store/log-id.ts';
 import { oursOf } from '../kernel/store/ownership.ts';
-import { type EventStore, WrongRevision } from '../kernel/store/store.ts';
+import { type EventStore, type Recorded, WrongRevision } from '../kernel/store/store.ts';
 import { Failure } from '../process/failure.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { confirm } from './output.ts';
@@ -112,6 +112,25 @@ export const asOperator = async <T>(
   } finally {
     await log.close();
   }
+};
+
+/** Runs a command on the log of the running server, of the stopped server's files, or of a cluster. */
+export const onLog = async <T>(
+  { env }: Pick<Terminal, 'env'>,
+  work: (log: EventLog, config: Config) => Promise<T>,
+): Promise<T> => {
+  const config = readConfig(env);
+  const log = await existingEventLog(config);
+  try {
+    return await work(log, config);
+  } finally {
+    await log.close();
+  }
+};
+
+export const newestEvent = async (store: EventStore): Promise<Recorded | undefined> => {
+  for await (const event of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) return event;
+  return undefined;
 };
 
 /** Asks, because DATA_DIR may name a wrong folder. */

@@ -1,35 +1,22 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
-import { type EventLog, existingEventLog } from '../../app/log/event-log.ts';
 import { secretsAtHand } from '../../app/secrets/config-secrets.ts';
 import type { KeyBelief, Keys } from '../../audit/log/key-belief.ts';
 import { beliefOf, isOwn, keysIn, originOf, type Signers, signersOf } from '../../audit/log/keys.ts';
 import { keyStream } from '../../audit/log/leaf.ts';
-import { type Config, readConfig } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { knownLogId } from '../../kernel/store/log-id.ts';
 import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { notesInPieces, parsedCheckpoint, type SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { type Verifier, verifierOf } from '../../merkle/note.ts';
 import { Failure } from '../../process/failure.ts';
 import { auditKeySeeds } from '../../secrets/audit-key.ts';
+import { newestEvent } from '../operator.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 
-/** Runs a command on the log of the running server, of the stopped server's files, or of a cluster. */
-export const onLog = async <T>(terminal: Terminal, work: (log: EventLog, config: Config) => Promise<T>): Promise<T> => {
-  const config = readConfig(terminal.env);
-  const log = await existingEventLog(config);
-  try {
-    return await work(log, config);
-  } finally {
-    await log.close();
-  }
-};
-
 /** Every event in the global order, the store's own included, with a progress bar. */
 export async function* allEvents(terminal: Terminal, store: EventStore, what: string): AsyncGenerator<Recorded> {
-  let end = 1;
-  for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 }))
-    end = Number(last.position);
+  const end = Number((await newestEvent(store))?.position ?? 1);
   const progress: Progress = progressBar(terminal, what);
   let count = 0;
   try {

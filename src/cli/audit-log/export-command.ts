@@ -12,8 +12,9 @@ import { fileFault } from '../../folder.ts';
 import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { Failure } from '../../process/failure.ts';
+import { onLog } from '../operator.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { allEvents, logKeys, noCheckpoint, onLog } from './audit-source.ts';
+import { allEvents, logKeys, noCheckpoint } from './audit-source.ts';
 
 interface Options {
   readonly out: string;

@@ -5,10 +5,10 @@ import { checkpointStream } from '../../audit/log/leaf.ts';
 import { newestSigned } from '../../audit/log/proof.ts';
 import { systemClock } from '../../clock.ts';
 import { Failure } from '../../process/failure.ts';
-import { operatorContext, recording } from '../operator.ts';
+import { onLog, operatorContext, recording } from '../operator.ts';
 import { confirm } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
-import { logKeys, noCheckpoint, onLog, ownSigners } from './audit-source.ts';
+import { logKeys, noCheckpoint, ownSigners } from './audit-source.ts';
 
 export const keyCommand = (terminal: Terminal): Command =>
   new Command('key')

@@ -7,8 +7,9 @@ import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
 import { consistencyProof, isConsistent, isIncluded, rootOf } from '../../merkle/tree.ts';
 import { Failure } from '../../process/failure.ts';
+import { onLog } from '../operator.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { checkpointsIn, logKeys, onLog } from './audit-source.ts';
+import { checkpointsIn, logKeys } from './audit-source.ts';
 
 const place = /^([a-zA-Z]+-[a-z0-9_]+)@(\d{1,9})$/;
 

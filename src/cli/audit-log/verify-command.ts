@@ -10,9 +10,11 @@ import { StoreDamaged } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
 import { withAdvice } from '../about-damage.ts';
 import { endWithParent, runApart } from '../child-process.ts';
+import { onLog } from '../operator.ts';
+import { several } from '../option-values.ts';
 import { documents, jsonOf, type Output, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { allEvents, onLog, outsideCheckpoints, passedOverKey, trustedKeys } from './audit-source.ts';
+import { allEvents, outsideCheckpoints, passedOverKey, trustedKeys } from './audit-source.ts';
 
 interface Options extends Output {
   readonly against: readonly string[];
@@ -23,8 +25,6 @@ interface Options extends Output {
 /** Exit status if the store or a given file cannot be read. */
 const unreadable = 3;
 
-const gathered = (one: string, before: readonly string[]): string[] => [...before, one];
-
 export const verifyCommand = (terminal: Terminal): Command =>
   documents(new Command('verify'))
     .description(
@@ -33,13 +33,13 @@ export const verifyCommand = (terminal: Terminal): Command =>
     .option(
       '--against <file>',
       'checkpoints from outside (default: the files of AUDIT_SINKS); may be repeated',
-      gathered,
+      several(String),
       [],
     )
     .option(
       '--pub <key>',
       'the log’s public key, or a file of keys as weir audit key prints them (default: of the secrets); may be repeated',
-      gathered,
+      several(String),
       [],
     )
     .addOption(new Option('--here', 'in this process').hideHelp())

@@ -5,16 +5,16 @@ import { readConfig } from '../../config/config.ts';
 import { timeOfId } from '../../ids.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import { Failure } from '../../process/failure.ts';
+import { several, wholeNumber } from '../option-values.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError, untilStopped } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
-import { checkForms, type Who, whoIs } from './forms.ts';
+import { checkForms, entryType, type Who, whoIs } from './forms.ts';
 import { type EntryRow, logEntries } from './log-entries.ts';
 import { countsOf, entriesIn, entriesOf, inOrder, ofLog, organizationsOf, type PageQuery } from './log-query.ts';
 import { checkSpan, parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { widthOf } from './sheet.ts';
-import { entryType } from './type-names.ts';
 import { whenIn } from './words.ts';
 
 interface Options extends PageQuery, Output {
@@ -24,27 +24,18 @@ interface Options extends PageQuery, Output {
 const mostEntries = 100_000;
 const lookEveryMs = 200;
 
-const several = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
-
-const aType = (text: string, before?: readonly string[]): readonly string[] => several(entryType(text), before);
-
-const anActor = (text: string, before: readonly Who[] = []): readonly Who[] => {
+const anActor = (text: string): Who => {
   const who = whoIs(text);
   if (who.id?.startsWith('oat_'))
     throw new InvalidArgumentError('A token acts under its client: give oac_…, or ask weir audit who oat_….');
   if (who.id !== null && timeOfId(who.id) === null)
     throw new InvalidArgumentError('Give akey_…, key_…, oac_…, an OS user, what --actor said, or operator:NAME.');
-  return [...before, who];
+  return who;
 };
 
 const anOrder = (text: string): 'asc' | 'desc' => {
   if (text === 'asc' || text === 'desc') return text;
   throw new InvalidArgumentError('Give asc or desc.');
-};
-
-const aCount = (text: string): number => {
-  if (/^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= mostEntries) return Number(text);
-  throw new InvalidArgumentError(`Give a number from 1 to ${mostEntries}.`);
 };
 
 /** `weir audit log`, with the filters of `GET /v1/organization/audit_logs`. */
@@ -55,16 +46,16 @@ export const logCommand = (terminal: Terminal): Command =>
     .option(
       '--type <type>',
       'such as api_key.created or project_key.created, which are the same; may be repeated, as all that follow here',
-      aType,
+      several(entryType),
     )
-    .option('--project <id>', 'proj_…', several)
-    .option('--actor <who>', 'akey_…, key_…, oac_…, an OS user, what --actor said, or operator:NAME', anActor)
-    .option('--resource <id>', 'what it happened to', several)
-    .option('--request <id>', 'req_…', several)
+    .option('--project <id>', 'proj_…', several(String))
+    .option('--actor <who>', 'akey_…, key_…, oac_…, an OS user, what --actor said, or operator:NAME', several(anActor))
+    .option('--resource <id>', 'what it happened to', several(String))
+    .option('--request <id>', 'req_…', several(String))
     .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
     .option('--to <time>', 'the same, exclusive', parseTime)
     .option('--order <order>', 'asc or desc', anOrder, 'desc')
-    .option('--limit <count>', 'entries at most', aCount, 50)
+    .option('--limit <count>', 'entries at most', wholeNumber(1, mostEntries), 50)
     .option('--after <entry>', 'audit_…: go on behind it; needs an organization')
     .option('--before <entry>', 'audit_…: end in front of it; needs an organization')
     .option('--follow', 'then each new entry as it comes, until Ctrl-C')

@@ -1,11 +1,11 @@
-import { type EventLog, existingEventLog } from '../../app/log/event-log.ts';
+import type { EventLog } from '../../app/log/event-log.ts';
 import { NoHistory, NotAnId } from '../../audit/history.ts';
 import { readConfig } from '../../config/config.ts';
 import type { CorruptStream } from '../../kernel/aggregate/fold.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import type { EventStore } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
-import { currentRows } from '../operator.ts';
+import { currentRows, newestEvent, onLog } from '../operator.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 
 const longestWaitMs = 5_000;
@@ -20,14 +20,13 @@ export const reading = async <T>(
   terminal: Terminal,
   read: (store: EventStore, log: EventLog, onCorrupt: OnCorrupt) => Promise<T>,
 ): Promise<T> => {
-  const log = await existingEventLog(readConfig(terminal.env));
   const named = new Set<string>();
   const name = ({ stream, message }: CorruptStream): void => {
     if (!named.has(stream)) terminal.err(`${printable(message)}.\n`);
     named.add(stream);
   };
   try {
-    const answer = await read(log.store, log, name);
+    const answer = await onLog(terminal, (log) => read(log.store, log, name));
     // The messages are already printed.
     if (named.size > 0) throw new Failure('');
     return answer;
@@ -35,8 +34,6 @@ export const reading = async <T>(
     if (error instanceof NotAnId) throw new UsageError(printable(error.message));
     if (error instanceof NoHistory) throw new Failure(printable(error.message));
     throw error;
-  } finally {
-    await log.close();
   }
 };
 
@@ -48,10 +45,9 @@ export const readingRows = <T>(
   reading(terminal, async (store, _, onCorrupt) => {
     const current = await currentRows(readConfig(terminal.env), store);
     try {
-      for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
-        if (await current.reached(last.position, longestWaitMs)) break;
+      const newest = await newestEvent(store);
+      if (newest && !(await current.reached(newest.position, longestWaitMs)))
         terminal.err('The running server has not applied the latest events yet: they may be missing here.\n');
-      }
       return await read(store, current.rows, onCorrupt, current.isServed);
     } finally {
       await current.close();

@@ -1,6 +1,6 @@
 import type { CompletionPoint } from './command-tree.ts';
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const fishQuoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** Command paths that the next word can extend. */
@@ -98,3 +98,4 @@ ${places.flatMap(fishLines).join('\n')}
 `;
 
 export const completionScripts = { bash, zsh, fish } as const;
+export type Shell = keyof typeof completionScripts;

@@ -2,7 +2,7 @@ import { Argument, Command } from 'commander';
 import { withExamples } from '../examples.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
 import { placesOf } from './command-tree.ts';
-import { completionScripts } from './completion-scripts.ts';
+import { completionScripts, type Shell } from './completion-scripts.ts';
 import { installCompletion, shellOf } from './install.ts';
 
 const examples = `
@@ -13,7 +13,6 @@ Examples:
   weir completion bash > /etc/bash_completion.d/weir
                                        for everybody`;
 
-type Shell = keyof typeof completionScripts;
 const shells = Object.keys(completionScripts) as Shell[];
 
 /** `weir completion`. The script is static: running `weir` for each key press would take half a second. */

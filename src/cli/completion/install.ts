@@ -4,9 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileFault } from '../../folder.ts';
 import { Failure } from '../../process/failure.ts';
-import type { completionScripts } from './completion-scripts.ts';
-
-type Shell = keyof typeof completionScripts;
+import { quoted, type Shell } from './completion-scripts.ts';
 
 /** The script's path, and the lines for the shell's start file if the shell does not search that path. */
 interface Place {
@@ -20,8 +18,6 @@ const bashCompletion = [
   '/usr/local/share/bash-completion/bash_completion',
   '/opt/homebrew/share/bash-completion/bash_completion',
 ];
-
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** @param loader whether bash-completion is installed */
 const placeOf = (shell: Shell, env: NodeJS.ProcessEnv, loader: boolean): Place => {

@@ -30,19 +30,15 @@ export const limitsCommand = (terminal: Terminal): Command =>
     .argument('<key>', 'key_…')
     .option('--project <project>', 'proj_… of the key, where it is known; else all projects are looked through')
     .action(async (key: string, options: Options) => {
-      const server = await serverOf(terminal, options);
+      const { url, key: adminKey, advice } = await whichServer(terminal, options, 'an Admin key');
+      if (adminKey === undefined) throw new Failure(advice);
+      const server = new ServerCalls(url, adminKey);
       const found = await find(server, key, options.project);
       const json = jsonOf(terminal, options);
       if (!json) return print(terminal, found, options);
       json.add(found);
       json.end();
     });
-
-const serverOf = async (terminal: Terminal, options: Options): Promise<ServerCalls> => {
-  const { url, key, advice } = await whichServer(terminal, options, 'an Admin key');
-  if (key === undefined) throw new Failure(advice);
-  return new ServerCalls(url, key);
-};
 
 const find = async (server: ServerCalls, key: string, project: string | undefined): Promise<KeyLimits> => {
   const limitsIn = async (id: string): Promise<KeyLimits | null> => {

@@ -2,6 +2,7 @@ import { request as askHttp } from 'node:http';
 import { request as askHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
+import { z } from 'zod';
 import type { Millis } from '../../clock.ts';
 import { printable, UsageError } from '../terminal.ts';
 
@@ -52,6 +53,11 @@ export const askServer = async (url: string, key: string | undefined, timeoutMs:
     throw new Error(printable(reasonOf(error as NodeJS.ErrnoException)), { cause: error });
   }
 };
+
+const refusal = z.object({ error: z.object({ message: z.string() }) });
+
+/** The message of an error in an answer. */
+export const messageOf = (body: unknown): string | undefined => refusal.safeParse(body).data?.error.message;
 
 const ofTrust = /CERT|SIGNATURE|ISSUER|ALTNAME/;
 

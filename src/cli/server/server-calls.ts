@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { Failure } from '../../process/failure.ts';
-import { askServer, type ServerAnswer } from './ask-server.ts';
+import { askServer, messageOf, type ServerAnswer } from './ask-server.ts';
 
-const refusal = z.object({ error: z.object({ message: z.string() }) });
 const page = z.object({ data: z.array(z.object({ id: z.string() })), has_more: z.boolean(), last_id: z.string() });
 
 const timeoutMs = 30_000;
@@ -26,10 +25,8 @@ export class ServerCalls {
       if (status === 200) return body;
       if (status === 404) return null;
       if (status !== 429 || !(retryAfter <= longestWaitSeconds)) {
-        const { data } = refusal.safeParse(body);
-        throw new Failure(
-          `The server at ${this.#baseUrl} answered ${status}: ${data?.error.message ?? 'no reason given'}`,
-        );
+        const why = messageOf(body) ?? 'no reason given';
+        throw new Failure(`The server at ${this.#baseUrl} answered ${status}: ${why}`);
       }
       await sleep(retryAfter * 1000);
     }

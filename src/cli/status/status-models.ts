@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { declaredModels } from '../resources/model.ts';
-import { askServer } from '../server/ask-server.ts';
+import { askServer, messageOf } from '../server/ask-server.ts';
 import { type Shown, timeText } from '../table/listing.ts';
 import { printable } from '../terminal.ts';
 
@@ -15,14 +15,13 @@ export type UpstreamHealth = z.infer<typeof upstreamHealth>;
 const modelList = z.object({
   data: z.array(z.object({ id: z.string(), is_ready: z.boolean(), access: z.object({ available: z.boolean() }) })),
 });
-const refusal = z.object({ error: z.object({ message: z.string() }) });
 
-type Line = (part: string, name: string, state: string, detail?: string) => Shown;
+export const line = (part: string, name: string, state: string, detail = ''): Shown => ({ part, name, state, detail });
+
 interface Wanted {
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly utc: true | undefined;
-  readonly line: Line;
 }
 
 export interface AskedGateway {
@@ -39,7 +38,6 @@ const longestWaitMs = 5_000;
 
 /** The models that the gateway serves. If it cannot be asked: those of MODELS_FILE, or of a named gateway only the breakers. */
 export const modelLines = async (gateway: AskedGateway, wanted: Wanted): Promise<Shown[]> => {
-  const { line } = wanted;
   const served = await servedBy(gateway);
   if (typeof served === 'string' && gateway.isNamed)
     return [line('models', 'served', 'not known', served), ...allHealth(gateway.upstreams, wanted)];
@@ -63,14 +61,13 @@ const servedBy = async ({ url, answers, key }: AskedGateway) => {
   try {
     const { status, body } = await askServer(`${url}/v1/models`, key, longestWaitMs);
     if (status === 200) return modelList.parse(body).data;
-    const said = refusal.safeParse(body).data?.error.message ?? 'no reason given';
-    return printable(`the gateway answered ${status} to the key: ${said}`);
+    return printable(`the gateway answered ${status} to the key: ${messageOf(body) ?? 'no reason given'}`);
   } catch (error) {
     return error instanceof z.ZodError ? 'the gateway answers, and not as Weir does' : (error as Error).message;
   }
 };
 
-const healthLines = (id: string, upstreams: UpstreamHealth, { line, utc }: Wanted): Shown[] =>
+const healthLines = (id: string, upstreams: UpstreamHealth, { utc }: Wanted): Shown[] =>
   (Object.hasOwn(upstreams, id) ? upstreams[id]! : []).map(({ name, state, until }) => {
     const detail = until === null ? '' : `asked again at ${timeText(until * 1000, utc)}`;
     return line('model', printable(`${id} by ${name}`), `breaker ${printable(state)}`, detail);
@@ -80,7 +77,7 @@ const allHealth = (upstreams: UpstreamHealth, wanted: Wanted): Shown[] =>
   Object.keys(upstreams).flatMap((id) => healthLines(id, upstreams, wanted));
 
 const declaredHere = async (upstreams: UpstreamHealth, wanted: Wanted): Promise<Shown[]> => {
-  const { config, env, line } = wanted;
+  const { config, env } = wanted;
   try {
     const declared = await declaredModels(config.MODELS_FILE, env);
     const ids = new Set(declared.map(({ model: { id } }) => id));

@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander';
 import { seconds } from '../../clock.ts';
 import { dollars } from '../output.ts';
-import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { JsonOut } from './json-out.ts';
+import { printable, printableJson, type Terminal, UsageError } from '../terminal.ts';
 import { type Layout, layoutOf, recordOf, type TextColumn, tableOf } from './table.ts';
 
 /** A field's value: times in milliseconds, money in micro-dollars, by its `Kind`. */
@@ -90,6 +89,29 @@ const inJson = (value: Value, kind: Kind | undefined): Value => {
 
 const documentOf = (row: Shown, kinds: Kinds): object =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, inJson(value, kinds[name])]));
+
+/** Writes JSON incrementally, as one array or an object a line, without control characters. */
+class JsonOut {
+  readonly #terminal: Pick<Terminal, 'out'>;
+  readonly #format: 'json' | 'jsonl';
+  #count = 0;
+
+  constructor(terminal: Pick<Terminal, 'out'>, format: 'json' | 'jsonl') {
+    this.#terminal = terminal;
+    this.#format = format;
+  }
+
+  add(document: object): void {
+    const text = printableJson(JSON.stringify(document));
+    if (this.#format === 'jsonl') this.#terminal.out(`${text}\n`);
+    else this.#terminal.out(`${this.#count === 0 ? '[\n' : ',\n'}${text}`);
+    this.#count += 1;
+  }
+
+  end(): void {
+    if (this.#format === 'json') this.#terminal.out(this.#count === 0 ? '[]\n' : '\n]\n');
+  }
+}
 
 /** Null for the formats that are not JSON. @throws UsageError if two formats are given */
 export const jsonOf = (terminal: Pick<Terminal, 'out'>, options: Output): JsonOut | null => {

@@ -15,7 +15,6 @@ export interface AdminKeyRow extends State<AdminKey> {
 export const adminKeyRows = table<AdminKeyRow>('admin-keys');
 /** Without the deleted ones, so that pages stay cheap. */
 export const liveAdminKeyRows = table<AdminKeyRow>('admin-keys-live');
-/** Key: admin key. */
 export const adminKeyOwners = table<{ readonly organizationId: string }>('admin-key-owners');
 /** Key: `<organization>:<admin key>`. Keys that are admitted and have no stream (yet). */
 export const admittedAdminKeys = table<{

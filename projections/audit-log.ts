@@ -19,7 +19,6 @@ export interface AuditRow {
   readonly requestId: string | null;
   readonly projectId: string | null;
   readonly resourceId: string;
-  /** The place of its event. */
   readonly place: { readonly stream: string; readonly revision: number; readonly position: string };
   readonly data?: Entry['data'];
   readonly changesRequested?: Entry['changesRequested'];
@@ -58,14 +57,10 @@ export const auditSubjects = table<Subject>('audit-log-subjects');
 export const auditKeyOf = (organizationId: string, number: number): string =>
   `${organizationId}:${String(number).padStart(12, '0')}`;
 
-/** Undefined if the organization has no such entry. */
 export const auditNumberOf = (models: RowReader, organizationId: string, id: string): number | undefined =>
   timeOfId(id) === null ? undefined : models.get(auditNumbers, `${organizationId}:${id}`)?.number;
 
-/**
- * The id depends only on the event and on entries that are never removed, so a rebuilt list or a copy of the log has the same ids.
- * Ids sort like the entries if the clocks of all gateways agree.
- */
+/** The id depends only on the event and on entries that are never removed, so a rebuilt list or a copied log has the same ids. */
 const numbered = (event: Recorded, end: AuditEnd): { readonly id: string; readonly end: AuditEnd } => {
   const lasts = !isRemovable(event.stream);
   const time = Math.max(end.time, event.metadata.at);

@@ -11,7 +11,6 @@ export interface AuditTreeHead {
   readonly peaks: Buffer;
   readonly revision: number;
   readonly anchor: Anchor | null;
-  /** The signed note. */
   readonly note: string;
 }
 
@@ -60,7 +59,6 @@ export const auditTreeIndex = (models: RowReader, leaf: string, position: bigint
   return undefined;
 };
 
-/** Caches the tiles that it reads. */
 export const auditTreeHashes = (models: Pick<RowReader, 'get'>): HashSource => {
   const known = new Map<string, Buffer>();
   return {

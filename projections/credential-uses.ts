@@ -4,7 +4,6 @@ import type { Projection } from '../src/kernel/projections/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows/rows.ts';
 import { eventOf } from './recorded.ts';
 
-/** Key: credential. */
 const credentialUseRows = table<{ readonly seconds: number }>('credential-uses');
 
 /** Unix seconds of the last recorded use, up to a minute behind (contract C.1), or null. */

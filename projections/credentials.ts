@@ -27,7 +27,6 @@ export interface CredentialRow {
 
 /** Key: the digest as in the event. */
 export const credentialRows = table<CredentialRow>('credentials');
-/** Key: the credential's id. */
 export const credentialDigests = table<{ readonly digest: string }>('credential-digests');
 
 type CredentialEvent = ProjectKeyEvent | AdminKeyEvent | OAuthClientEvent | OAuthTokenEvent;
@@ -107,7 +106,6 @@ const changed = (
   }
 };
 
-/** Only project keys are rotated. */
 const windows = (event: Creation): Pick<CredentialRow, 'windowsOf' | 'sharesWindows'> => {
   const windowsOf = event.type === 'project_key.created' ? (event.windows_of ?? '') : '';
   return { windowsOf, sharesWindows: windowsOf !== '' };

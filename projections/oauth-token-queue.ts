@@ -9,12 +9,8 @@ interface QueuedToken {
   readonly issuedAt: number;
 }
 
-/**
- * Tokens in the order of issue. Key: their number. Tokens are never deleted, so a new one removes old ones whose streams have
- * expired: the table holds little more than two hours' tokens.
- */
+/** Tokens in the order of issue. Key: their number. A new one removes old ones whose streams have expired. */
 export const queuedTokens = table<QueuedToken>('oauth-token-queue');
-/** Key: `ends`. */
 export const endOfQueue = table<{ readonly first: number; readonly next: number }>('oauth-token-queue-ends');
 
 /** More than one, so that a long queue shrinks. */

@@ -19,7 +19,6 @@ export interface OrganizationRow {
   readonly createdAt: number;
 }
 
-/** Key: the organization's id. */
 export const organizationRows = table<OrganizationRow>('organizations');
 
 const chart = compile(organization);

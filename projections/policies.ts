@@ -16,7 +16,6 @@ export interface PolicyRow extends State<Policy> {
 export const policyRows = table<PolicyRow>('policies');
 /** Without the deleted ones, so that pages stay cheap. */
 export const livePolicyRows = table<PolicyRow>('policies-live');
-/** Key: policy. */
 export const policyOwners = table<{ readonly organizationId: string }>('policy-owners');
 /** Key: `<policy>:<version's id>`. */
 export const policyVersionRows = table<PolicyVersion>('policy-versions');

@@ -13,7 +13,6 @@ export interface ProjectKeyRow extends State<ProjectKey> {
 
 /** Key: `<project>:<key>`. */
 export const projectKeyRows = table<ProjectKeyRow>('project-keys');
-/** Key: key. */
 export const projectKeyOwners = table<{ readonly projectId: string }>('project-key-owners');
 /** Key: key. Keys that are admitted and have no stream (yet). */
 export const admittedKeys = table<{ readonly projectId: string; readonly at: number }>('project-keys-admitted');
@@ -49,7 +48,6 @@ export const projectKeys: Projection = {
   },
 };
 
-/** Null if the key never expires or has ended. */
 const expiryOf = (state: State<ProjectKey>): number | null => (isOpen(state) ? state.data.expiresAt : null);
 
 const keepExpiry = (rows: Rows, keyId: string, before: number | null, now: number | null): void => {

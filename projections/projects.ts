@@ -20,7 +20,6 @@ export interface ProjectRow {
 export const projectRows = table<ProjectRow>('projects');
 /** Without the archived ones, so that pages stay cheap. */
 export const activeProjectRows = table<ProjectRow>('projects-active');
-/** Key: project. */
 export const projectOwners = table<{ readonly organizationId: string; readonly status: string }>('project-owners');
 
 export const projectKeyOf = (organizationId: string, projectId: string): string => `${organizationId}:${projectId}`;

@@ -27,7 +27,6 @@ export interface UsageOfAll extends Counted {
   readonly named: UsageSum;
   readonly told: UsageSum;
 }
-/** The last `usage.totalled`. */
 export interface UsageTold extends Counted {
   readonly revision: number;
   /** Milliseconds. */
@@ -42,12 +41,10 @@ const minutesOfDay = 24 * minutesOfHour;
 export const usageDays = table<UsageOfDay>('usage-days');
 /** Key: the same with the hour. */
 export const usageHours = table<UsageOfHour>('usage-hours');
-/** Key: organization. */
 export const usageTotals = table<UsageOfAll>('usage-totals');
 const usageTold = table<UsageTold>('usage-told');
 const last = 'last';
 
-/** Undefined before the first one. */
 export const lastTold = (models: Pick<RowReader, 'get'>): UsageTold | undefined => models.get(usageTold, last);
 
 /** @param number of the day or hour since 1970 */
@@ -167,10 +164,7 @@ export const usage: Projection = {
 
 const noTotal = { sum: noUse, named: noUse, told: noUse };
 
-/**
- * The sum in the event, plus what came since the event before that named the organization. It restores sums whose accounts the store
- * has removed, and never lowers a sum, which would be credit.
- */
+/** Restores sums whose accounts the store has removed, and never lowers one, which would be credit. */
 const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Rows): void => {
   for (const { organizationId, sum: told } of totalsOf(data)) {
     const total = rows.get(usageTotals, organizationId);
@@ -191,7 +185,6 @@ interface MinuteSum {
 
 interface Gathered {
   readonly organizationId: string;
-  /** The key without its prefix. */
   readonly place: string;
   readonly of: UsageRow;
   readonly minutes: MinuteSum[];

@@ -27,7 +27,6 @@ type ActorsOf<A> =
 
 export type Aggregates = { readonly [C in Category]: ActorsOf<(typeof aggregates)[C]> };
 
-/** The dependencies of the administration. */
 export interface Administration {
   readonly aggregates: Aggregates;
   readonly models: ReadModels;
@@ -51,7 +50,6 @@ const budgetOf = (head: Head): Budget => {
   return budget;
 };
 
-/** The metadata of the caller, and the budget. */
 export const contextOf = (call: {
   readonly head: Head;
   readonly principal: AdminPrincipal | ClientPrincipal;
@@ -63,10 +61,7 @@ export const contextOf = (call: {
   budget: budgetOf(call.head),
 });
 
-/**
- * Maps errors of the kernel to the catalogue: an illegal transition to the 409 in `conflicts` for the state, and errors of the
- * store to 503, with a message if it refuses or the stream is deleted.
- */
+/** Maps an illegal transition to the 409 in `conflicts` for the state, and errors of the store to 503. */
 export const execute = async <T>(
   work: () => Promise<T>,
   conflicts: Readonly<Record<string, Code>> = {},

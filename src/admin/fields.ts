@@ -18,7 +18,6 @@ const inner = `[^${control}]`;
 const outer = `[^${blank}${control}]`;
 const controlCharacters = new RegExp(`[${control}]`);
 
-/** Names of keys, projects and policies, trimmed. */
 export const name = z
   .string()
   .meta({
@@ -75,7 +74,6 @@ export const hasFields = (...names: readonly string[]) => {
   const without = names.filter((name) => name !== 'expires_at');
   return { properties: Object.fromEntries(without.map((name) => [name, { not: { type: 'null' } }])), required: names };
 };
-/** `oneExpiry` for the OpenAPI document. */
 export const oneExpirySchema = { not: hasFields('expires_at', 'expires_in_seconds') };
 export const oneExpiryError = {
   error: 'Use either expires_at or expires_in_seconds.',

@@ -21,7 +21,6 @@ export interface CreateOperation {
   readonly mint?: () => string;
   /** Whether the answer may be repeated: 409 once the key or the project has ended. */
   readonly stands?: (resourceId: string) => boolean;
-  /** Records that the secret was shown again. */
   readonly repeated?: (resourceId: string) => Promise<unknown>;
 }
 
@@ -31,7 +30,6 @@ export interface CreateCall {
   readonly body: unknown;
 }
 
-/** Of every route that creates idempotently. */
 export const idempotencyErrors = [
   'idempotency_key_reused',
   'idempotency_result_unavailable',
@@ -65,9 +63,8 @@ const end = (ended: Set<string>, request: string): void => {
 };
 
 /**
- * Makes one resource per Idempotency-Key (contract I, architecture 7): reserves the key with the resource's id, seals the secret,
- * creates, completes; and repeats the answer byte for byte for 24 hours. A failure before the first commit releases the key; any
- * other leaves the reservation to the next attempt, which continues with the same id and secret.
+ * Makes one resource per Idempotency-Key (contract I, architecture 7). A failure before the first commit releases the key; any other
+ * leaves the reservation to the next attempt, which continues with the same id and secret.
  * @throws Fault 409 if the key is in progress, used with another body, or its result is gone
  */
 export const createIdempotently = async (

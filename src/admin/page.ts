@@ -74,10 +74,7 @@ interface List<Row> {
 /** Rows read before the event loop gets a turn: half a millisecond. */
 const rowsATurn = 250;
 
-/**
- * One page of a list with keys `<prefix><id>`: one range read, or several if `wanted` excludes many rows.
- * @throws Fault 400 `invalid_cursor` if the cursor is not an id of this list
- */
+/** Keys are `<prefix><id>`. @throws Fault 400 `invalid_cursor` if the cursor is not an id of this list */
 export const page = async <Row extends { readonly id: string }>(
   models: ReadModels,
   list: List<Row>,

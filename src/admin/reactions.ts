@@ -12,7 +12,6 @@ import type { Recorded } from '../kernel/store/store.ts';
 import type { Administration } from './command.ts';
 import { sealedSecretStream } from './sealed-secret-store.ts';
 
-/** Longest wait for the read models. */
 export const waitForRowsMs = 10_000;
 const pageSize = 100;
 /** An admission this old without its stream was left by a crash: commands are shorter. */

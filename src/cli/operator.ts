@@ -30,7 +30,6 @@ import type { Secrets } from '../secrets/master-secrets.ts';
 import { confirm } from './output.ts';
 import { printable, type Terminal } from './terminal.ts';
 
-/** What an operator's command works with. */
 export interface Operator {
   readonly aggregates: Aggregates;
   readonly rows: OperatorRows;

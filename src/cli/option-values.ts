@@ -12,7 +12,6 @@ export const oneOf =
     return found;
   };
 
-/** An option that may be repeated. */
 export const several =
   <T>(parse: (text: string) => T) =>
   (text: string, before: readonly T[] = []): readonly T[] => [...before, parse(text)];

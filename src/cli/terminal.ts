@@ -40,10 +40,7 @@ export class UsageError extends Failure {
   }
 }
 
-/**
- * Control characters, bidi controls, line separators, invisible characters and lone surrogates. Joiners and variation selectors
- * stay, because names and emoji need them.
- */
+/** Controls, line separators and invisible characters, without joiners and variation selectors, which names and emoji need. */
 const disguised =
   /(?!\u200c|\u200d|[\ufe00-\ufe0f])[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 

@@ -1,7 +1,6 @@
 import { fault } from '../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate/aggregate.ts';
 
-/** Without the secret. */
 export interface KeptAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -12,7 +11,6 @@ export interface Idempotency {
   /** Of the request's body. */
   readonly fingerprint: string;
   readonly resourceId: string;
-  /** The request that holds the reservation. */
   readonly reservedBy: string;
   readonly reservedAt: number;
   readonly completedAt: number;
@@ -85,10 +83,7 @@ const isHeldBy = ({ status, data }: IdempotencyState, request: string): boolean 
   status === 'reserved' && data.reservedBy === request;
 
 const decide = {
-  /**
-   * No event means that the completed answer is to be repeated. An abandoned reservation keeps its resource id, so that no crash
-   * leads to two resources.
-   */
+  /** No event: the answer is to be repeated. An abandoned reservation keeps its resource id, so that a crash leads to no second one. */
   reserve: (
     { status, data }: IdempotencyState,
     input: {

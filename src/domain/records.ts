@@ -27,7 +27,6 @@ const forms: Readonly<Record<string, (data: Data) => boolean>> = {
   'usage.totalled': isTable,
 };
 
-/** True for types that are not records. */
 export const isRecord = (type: string, data: unknown): boolean => {
   const form = forms[type];
   return form === undefined || (isObject(data) && form(data));

@@ -35,7 +35,6 @@ const grammarOf = ({ category, machine }: (typeof aggregates)[Category]): [strin
   return [category, grammar(prefix === null ? hmac : `${prefix}_${publicId}`, machine.events)];
 };
 
-/** All streams of Weir. */
 const grammars: ReadonlyMap<string, Grammar> = new Map([
   ...Object.values(aggregates).map(grammarOf),
   ['replay', grammar(`(key|akey|oac)_${publicId}`, ['replay.sealed'])],
@@ -107,10 +106,7 @@ const hasOurMetadata = (metadata: unknown): boolean =>
   typeof metadata.$causationId === 'string' &&
   Number.isInteger(metadata.v);
 
-/**
- * Whose event it is in a shared store (contract K.3): `ours` by category, id, type and metadata; `like-ours` if only the category
- * matches, of which operators are warned; else `foreign`. Only `ours` is read.
- */
+/** Only `ours` is read in a shared store (contract K.3). `like-ours`: only the category matches, of which operators are warned. */
 export const whose = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): 'ours' | 'like-ours' | 'foreign' => {
   const dash = event.stream.indexOf('-');
   if (dash < 0 || !grammars.has(event.stream.slice(0, dash))) return 'foreign';
@@ -118,6 +114,5 @@ export const whose = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): 'o
   return isOurs ? 'ours' : 'like-ours';
 };
 
-/** Whether it is an event of Weir that is never removed. */
 export const lasts = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): boolean =>
   !isRemovable(event.stream) && whose(event) === 'ours';

@@ -58,7 +58,6 @@ export const spanBetween = (
 const blocksATurn = 500;
 const readsATurn = 4;
 
-/** Both inclusive. */
 const secondsOf = ({ effective_at: at = {} }: AuditFilter) => ({
   least: Math.max(at.gte ?? 0, at.gt === undefined ? 0 : at.gt + 1),
   most: Math.min(at.lte ?? Number.POSITIVE_INFINITY, at.lt === undefined ? Number.POSITIVE_INFINITY : at.lt - 1),
@@ -87,10 +86,7 @@ const matcher = (filter: AuditFilter): ((row: AuditRow) => boolean) => {
   };
 };
 
-/**
- * The first `limit` entries of the span that match. Digests rule out most blocks; the others are read a few at a time with turns
- * of the event loop in between, since an organization may have a million entries.
- */
+/** The first `limit` entries that match. Digests rule out most blocks; reading the others yields to the event loop. */
 export const findEntries = async (
   models: RowReader,
   organizationId: string,
@@ -109,7 +105,6 @@ export const findEntries = async (
     if (!row || Math.floor(row.newest / 1000) < least || Math.floor(row.oldest / 1000) > most) return false;
     return lists.every((list) => list.some((value) => mayHold(row.values, value)));
   };
-  /** Both inclusive. */
   const read = (low: number, high: number, most: number): AuditRow[] => {
     // `after` is exclusive.
     const after = auditKeyOf(organizationId, order === 'asc' ? low - 1 : high + 1);

@@ -41,7 +41,6 @@ interface Row {
   readonly before: Step | null;
 }
 
-/** A page of rows, and one more if there is one. */
 const rowsOf = (steps: readonly Step[], { after, order, limit }: Query): Row[] => {
   const rows = steps.map((step, i): Row => ({ id: historyId(step), step, before: steps[i - 1] ?? null }));
   if (order === 'desc') rows.reverse();
@@ -61,7 +60,6 @@ const answer = ({ clock, store }: Administration, call: HistoryCall) =>
   execute(async () => {
     const { found, query } = call;
     const now = clock.wall();
-    // The future is unknown.
     const moment: Millis = Math.min(now, query.at === undefined ? now : query.at * 1000 + 999);
     const past = pastOf(store, { budget: contextOf(call).budget });
     const life = await past.life(found.id);

@@ -98,7 +98,6 @@ const changeOf = ({ field, from, to }: FieldChange, isOfIds: boolean): z.infer<t
   return { field: name, added: without(after, before), removed: without(before, after) };
 };
 
-/** Also the cursor of a history. */
 export const historyId = ({ id, revision }: Pick<Step, 'id' | 'revision'>): string => `${id}@${revision}`;
 
 export const renderEvent = (before: Step | null, step: Step): z.infer<typeof historyEvent> => {

@@ -4,10 +4,7 @@ import { waitForRowsMs } from '../reactions.ts';
 
 const pageSize = 100;
 
-/**
- * Records the expiry of project keys (contract B.3). Checks compare the clock anyway; the event makes the expiry final even if the
- * clock goes back, and is the audit log's entry. Resolves once the read models include it, unless they are behind.
- */
+/** Records the expiry of project keys (contract B.3), for the audit log and so that a clock that goes back reactivates none. */
 export const expireKeys = async ({ aggregates, clock, models }: Administration): Promise<void> => {
   for (;;) {
     const at = clock.wall();

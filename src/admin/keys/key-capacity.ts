@@ -7,11 +7,7 @@ import { expireKeys } from './expiry.ts';
 
 const isFull = (error: unknown): boolean => error instanceof Fault && error.refusal.code === 'api_key_limit_reached';
 
-/**
- * Admits a key to a project. Ended keys are otherwise removed from the project's count later, so a full project is cleaned up
- * first (contract B.3: 1,000 live keys).
- * @throws Fault `api_key_limit_reached`, `project_archived`, or as `execute`
- */
+/** Admits a key to a project; a full one first drops its ended keys (contract B.3). @throws Fault, also as `execute` */
 export const admitKey = async (
   admin: Administration,
   projectId: string,

@@ -17,7 +17,6 @@ export interface FoundKey {
   readonly key: ProjectKeyRow;
 }
 
-/** The path parameters and the look-up of routes for one key. */
 export const oneProjectKey = (admin: Administration) => {
   const findProjectOf = findProject(admin);
   return {
@@ -31,7 +30,6 @@ export const oneProjectKey = (admin: Administration) => {
   };
 };
 
-/** Creates a key of a project idempotently (contract I). */
 export const createKey = (
   admin: Administration,
   call: CreateCall,

@@ -61,7 +61,6 @@ const updateBody = z
 const show = ({ clock, models }: Administration, row: ProjectKeyRow, project: ProjectRow) =>
   render(row, project, clock.wall(), lastUseOf(models, row.id));
 
-/** Runs a command that an archived project forbids, and answers with the key. */
 const change = async (
   admin: Administration,
   call: AdminCall<unknown, unknown, unknown, FoundKey>,

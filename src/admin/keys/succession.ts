@@ -18,8 +18,7 @@ interface Succession {
 type KeyResult = CommandResult<ProjectKey, ProjectKeyEvent>;
 
 /**
- * Creates the successor of a key, and then gives the key its end: in this order, so that after a crash one of the two works.
- * Idempotent for the same successor. If the predecessor has another successor or has ended, the new one is revoked.
+ * Creates the successor before the key gets its end, so that after a crash one of the two works. Idempotent for the same successor.
  * @throws Fault 409 `api_key_revoked`, `api_key_expired`, `api_key_suspended`, `api_key_rotated`; and as the commands do
  */
 export const succeed = async (

@@ -14,7 +14,6 @@ export class AttemptWindow {
     this.#windowMs = windowMs;
   }
 
-  /** Callers in memory. */
   get size(): number {
     return this.#attempts.size;
   }

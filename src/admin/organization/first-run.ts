@@ -40,10 +40,7 @@ export const isFirstRun = (admin: Administration, plan: FirstRun | null): boolea
   );
 };
 
-/**
- * Creates what is missing of the plan. After its last step it does nothing, so what was archived, suspended, closed or deleted
- * stays so.
- */
+/** Creates what is missing, until the last step was done: what was archived or deleted later stays so. */
 export const carryOut = async (admin: Administration, plan: FirstRun, context: Context): Promise<void> => {
   const { models } = admin;
   if (models.get(projectKeyOwners, plan.project_api_key_id)) return;

@@ -18,7 +18,6 @@ import { onPolicy, policyRoute } from './policy-route.ts';
 type PolicyCall = AdminCall<unknown, unknown, unknown, PolicyRow>;
 type Dispatch = (id: string, context: Context) => Promise<CommandResult<Policy, PolicyEvent>>;
 
-/** Runs a command and answers with the policy. */
 const change = async (
   admin: Administration,
   call: PolicyCall,
@@ -80,7 +79,6 @@ const publishRoute = (admin: Administration): Route =>
     async handle(call) {
       const { revision } = call.body;
       const now = await latest(admin, call);
-      // The policy's own refusals come first.
       if (now.revision === revision && hasUnpublishedChanges(now)) {
         requireActive(admin.models, now.organizationId, now.draft.projectIds);
       }

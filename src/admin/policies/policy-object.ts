@@ -61,7 +61,6 @@ export const renderVersion = (version: PolicyVersion, current: PolicyVersion | n
   current: version.id === current?.id,
 });
 
-/** The form in lists, without rules. */
 export const renderItem = (row: PolicyRow) => ({
   object: 'organization.policy',
   id: row.id,

@@ -52,7 +52,6 @@ const named = z.strictObject({ id: optional(z.string()), name: optional(z.string
 
 const sampleBody = z.strictObject({
   endpoint: optional(z.enum(['messages', 'chat.completions', 'responses'])),
-  /** The estimate in the rule's input. */
   input_tokens: optional(whole().min(0)),
   request: optional(request),
   response: optional(response),

@@ -32,7 +32,6 @@ export interface Group extends Readonly<Record<Grouping, string | null>> {
 export interface Bucket {
   readonly from: Millis;
   readonly to: Millis;
-  /** Empty without usage. */
   readonly groups: readonly Group[];
 }
 

@@ -111,7 +111,6 @@ export const usageRoutes = ({ models, clock }: Administration): Route[] => {
       errors: ['invalid_cursor'],
       handle: ({ principal, query }) => {
         const { group_by: groupBy = [], bucket_width: width } = query;
-        // There are no users and no batches.
         const isOfNobody = query.user_ids !== undefined || query.batch === true;
         const wanted = {
           organizationId: principal.organizationId,

@@ -70,7 +70,6 @@ type Judged = Omit<KeyAt, 'acts'> & { readonly acts: KeyAt['acts'] | 'unknown'; 
 
 const words = { yes: 'yes', reading: 'only to read', no: 'no', unknown: 'unknown' } as const;
 
-/** The event that decided whether the key could act. */
 const causeOf = ({ cause, lost }: Judged) => {
   if (!lost) return cause;
   const { event } = lost;

@@ -118,7 +118,6 @@ const printer = (terminal: Terminal, options: Options): Printer => {
   };
 };
 
-/** Polls for new entries until interrupted. */
 const follow = async (
   terminal: Terminal,
   ask: () => Past,

@@ -6,7 +6,6 @@ import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 /** An entry of an organization's audit log, or of an operator's change to the log itself. */
 export type EntryRow = Omit<AuditRow, 'type'> & { readonly type: string };
 
-/** Operators' changes to the log itself, with the fields that are shown. */
 const told: Readonly<Record<string, readonly string[]>> = {
   'log.secrets_known': ['peppers'],
   'log.imported': ['events', 'size'],

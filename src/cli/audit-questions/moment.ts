@@ -10,10 +10,7 @@ const date = z.iso.date();
 
 const shortened = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(Z|[+-]\d{2}:\d{2})$/;
 
-/**
- * A time in milliseconds: ISO 8601 with a zone, the form that pages print (`2026-11-20 12:00:00 UTC`), or a date, which is its
- * first moment in UTC. Undefined for anything else.
- */
+/** Milliseconds of an ISO time with a zone, of the form that pages print, or of a date (its first moment in UTC); else undefined. */
 export const givenTime = (text: string): number | undefined => {
   if (date.safeParse(text).success) return Date.parse(`${text}T00:00:00Z`);
   const iso = text

@@ -12,10 +12,7 @@ const longestWaitMs = 5_000;
 
 export type OnCorrupt = (found: CorruptStream) => void;
 
-/**
- * Runs a question on the events of the running server, of the stopped server's files, or of a cluster. Each corrupt stream is
- * named once on standard error, and makes the exit status 1.
- */
+/** `onCorrupt` names each corrupt stream once on standard error, and makes the exit status 1. */
 export const reading = async <T>(
   terminal: Terminal,
   read: (store: EventStore, log: EventLog, onCorrupt: OnCorrupt) => Promise<T>,

@@ -26,7 +26,6 @@ interface Options extends Output {
   readonly to?: number;
 }
 
-/** The credential in question: how its entries are found, and for which times. */
 interface Credential {
   readonly title: string;
   readonly organizations: readonly string[];

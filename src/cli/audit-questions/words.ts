@@ -49,7 +49,6 @@ export const ahead = (at: number, from: number): string =>
 
 const quoted = (name: string): string => `“${printable(name)}”`;
 
-/** An id with its name. */
 export const called = (id: string, name: string | null | undefined): string =>
   name == null || name === '' ? printable(id) : `${printable(id)} ${quoted(name)}`;
 
@@ -64,7 +63,6 @@ const unsaid = new Set(['digest', 'pepperId']);
 
 export const isSaid = (field: string): boolean => !unsaid.has(ending(field));
 
-/** A field's name as the API has it. */
 export const labelOf = (field: string): string => snakeCased(field).replace(/_micros?$/, '');
 
 /** A field's value for people: dollars, times, lists. */
@@ -119,13 +117,11 @@ export const actorAt = async (past: Past, actor: Actor, at: number): Promise<str
   return `operator ${who}${where}${command === undefined ? '' : `, by ${printable(command)}`}`;
 };
 
-/** The reason given by the operator or by the event. */
 export const reasonOf = (actor: Actor, data: Readonly<Record<string, unknown>>): string | null => {
   const said = actor.reason ?? data.reason ?? null;
   return typeof said === 'string' ? said : null;
 };
 
-/** The shown fields of a state. */
 export const fieldsOf = ({ state }: StateAt, at: number, when: When): readonly (readonly [string, string])[] =>
   Object.entries(state.data as Record<string, unknown>)
     .filter(([field]) => isSaid(field))

@@ -21,7 +21,6 @@ export interface CompletionPoint {
 const flagsOf = ({ long, short, description, required, optional }: Option): Flag[] =>
   [long, short].flatMap((name) => (name ? [{ name, description, takesValue: required || optional }] : []));
 
-/** Every completion point, outer commands first. */
 export const placesOf = (command: Command, path = ''): CompletionPoint[] => {
   const help = command.createHelp();
   const commands = help.visibleCommands(command);

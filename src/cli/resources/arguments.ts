@@ -12,7 +12,6 @@ import type { Operator } from '../operator.ts';
 import { findOrganization } from '../org/org.ts';
 import { printable, UsageError } from '../terminal.ts';
 
-/** Validates a name as the API does. */
 export const nameOf = (text: string): string => {
   const { data, error } = name.safeParse(text);
   if (data !== undefined) return data;
@@ -33,7 +32,6 @@ const durationOf = (text: string): number => {
 /** The expiry of a key made at a moment, in whole seconds. */
 export type End = (madeAt: number) => number;
 
-/** Parses a duration or a time. */
 export const endOf = (text: string): End => {
   if (/^\d+[a-z]$/.test(text)) {
     const length = durationOf(text);

@@ -28,10 +28,7 @@ export const baseUrlOf = (url: string): string => {
 /** A certificate rarely names the local machine. */
 const isThisMachine = ({ hostname }: URL): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 
-/**
- * A GET of a running server. Redirects are not followed, so that the key goes nowhere else. The certificate of a server on this
- * machine is not checked. @throws Error whose message is the reason
- */
+/** Follows no redirects, so that the key goes nowhere else. @throws Error whose message is the reason */
 export const askServer = async (url: string, key: string | undefined, timeoutMs: Millis): Promise<ServerAnswer> => {
   const to = new URL(url);
   const options = {
@@ -56,7 +53,6 @@ export const askServer = async (url: string, key: string | undefined, timeoutMs:
 
 const refusal = z.object({ error: z.object({ message: z.string() }) });
 
-/** The message of an error in an answer. */
 export const messageOf = (body: unknown): string | undefined => refusal.safeParse(body).data?.error.message;
 
 const ofTrust = /CERT|SIGNATURE|ISSUER|ALTNAME/;

@@ -19,7 +19,6 @@ const kinds = {
 } as const;
 type KeyKind = keyof typeof kinds;
 
-/** Adds the options for the gateway and the key. */
 export const asking = (command: Command, kind: KeyKind): Command =>
   command
     .option('--url <url>', 'base URL of the gateway (default: the one of this DATA_DIR)')

@@ -29,7 +29,6 @@ export interface AskedGateway {
   /** Whether `--url` names it: then the models of this environment may not be its own. */
   readonly isNamed: boolean;
   readonly answers: boolean;
-  /** A project key. */
   readonly key: string | undefined;
   readonly upstreams: UpstreamHealth;
 }

@@ -18,7 +18,6 @@ export type Kinds = Readonly<Record<string, Kind>>;
 const formats = ['table', 'wide', 'json', 'jsonl'] as const;
 type Format = (typeof formats)[number];
 
-/** The options that `listing` adds. */
 export interface Output {
   readonly output?: Format;
   readonly json?: true;

@@ -5,7 +5,6 @@ export interface TextColumn {
   readonly head: string;
   readonly cells: readonly string[];
   readonly align?: 'right';
-  /** Whether cells may be wrapped. */
   readonly wraps: boolean;
 }
 

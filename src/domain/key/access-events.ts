@@ -1,6 +1,5 @@
 import { day } from '../usage/day.ts';
 
-/** Uses of credentials, recorded in batches without a command or a chart. */
 /** 400 days (contract C.6). */
 export const accessRecordSeconds = 400 * 24 * 3600;
 

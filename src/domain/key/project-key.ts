@@ -202,7 +202,6 @@ const decide = {
       },
     ];
   },
-  /** Checks `rotate` before the successor is created. */
   mayRotate: (state: ProjectKeyState, input: { successorId: string; at: number }): ProjectKeyEvent[] => {
     refuseRotation(state, input);
     return [];

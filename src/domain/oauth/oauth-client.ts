@@ -4,7 +4,6 @@ import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kerne
 export interface OAuthClient {
   readonly organizationId: string;
   readonly name: string;
-  /** The maximum for its tokens. */
   readonly permissions: readonly string[];
   readonly createdAt: number;
   readonly digest: string;

@@ -7,10 +7,8 @@ import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
 export interface Ledger {
   /** Payments and subscription fees less refunds; decides the spend tier. */
   readonly lifetimePaid: number;
-  /** Top-ups and grants less refunds. */
   readonly credits: number;
   readonly subscription: BillingPlan;
-  /** The higher of the spend tier and the subscription tier. */
   readonly tier: Tier;
   /** The content of each entry by its reference, which counts once. */
   readonly references: PersistentMap<string>;
@@ -47,7 +45,6 @@ type EntryEvent = Exclude<BillingEvent, { type: 'organization.tier_changed' }>;
 
 const dollars = (micros: number): string => `$${micros / 1_000_000}`;
 
-/** An entry without its reference. */
 const contentOf = (event: EntryEvent): string => {
   switch (event.type) {
     case 'billing.credited':

@@ -15,7 +15,6 @@ export interface Organization extends Ledger {
   readonly createdAt: number;
   /** Admitted and not yet deleted; protects the last one. */
   readonly adminKeys: PersistentMap<AdmittedAdminKey>;
-  /** Ids, admitted and not yet deleted. */
   readonly policies: PersistentSet;
   /** Ids, admitted and not yet deleted; a close ends them. */
   readonly oauthClients: PersistentSet;
@@ -152,7 +151,6 @@ const decide = {
   create: (_: OrganizationState, input: { name: string; at: number }): OrganizationEvent[] => [
     { type: 'organization.created', name: input.name, created_at: input.at },
   ],
-  /** Idempotent, for a first run after a crash. */
   createOnce: (state: OrganizationState, input: { name: string; at: number }): OrganizationEvent[] =>
     state.status === 'absent' ? decide.create(state, input) : [],
   suspend: (): OrganizationEvent[] => [{ type: 'organization.suspended' }],

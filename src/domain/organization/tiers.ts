@@ -2,7 +2,6 @@ export type Tier = 0 | 1 | 2 | 3 | 4 | 5;
 export type Scope = 'key' | 'project' | 'organization';
 
 export interface TierLimits {
-  /** Per minute, and per day. */
   readonly rpm: number;
   readonly rpd: number;
   /** Input plus output tokens per minute. */

@@ -1,7 +1,6 @@
 import { day } from '../usage/day.ts';
 import type { Direction } from './policy-terms.ts';
 
-/** Decisions of policies, recorded in batches without a command or a chart. */
 /** 30 days (contract B.7). */
 export const decisionSeconds = 30 * 24 * 3600;
 

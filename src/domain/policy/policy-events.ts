@@ -1,7 +1,6 @@
 import type { Changes } from '../../kernel/aggregate/aggregate.ts';
 import { defaultTerms, type Terms, type TermsFields, termsOf } from './policy-terms.ts';
 
-/** An immutable published version. */
 export interface PolicyVersion extends Terms {
   readonly id: string;
   /** 1, 2, … */
@@ -62,7 +61,6 @@ export const blankPolicy: Policy = {
   pausedRevision: 0,
 };
 
-/** Every event is a revision. */
 const revised = (data: Policy, changes: Partial<Policy>): Policy => ({
   ...data,
   revision: data.revision + 1,

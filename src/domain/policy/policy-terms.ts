@@ -18,7 +18,6 @@ export interface Terms {
   readonly thresholdBasisPoints: number;
 }
 
-/** In the names of events and of the wire. */
 export interface TermsFields {
   readonly rule: string;
   readonly direction: Direction;
@@ -28,7 +27,6 @@ export interface TermsFields {
   readonly match_threshold_basis_points: number;
 }
 
-/** Defaults; a rule is always given. */
 export const defaultTerms: Terms = {
   rule: '',
   direction: 'request',

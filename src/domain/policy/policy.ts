@@ -12,10 +12,7 @@ import {
   type TermsFields,
 } from './policy-terms.ts';
 
-/**
- * `monitoring` and `enforcing` are one state here, `live`: contract B.5 treats them alike, and the mode of the current version tells
- * them apart (`policyState`), so that an event's type alone decides the next state.
- */
+/** `live` is `monitoring` or `enforcing` by the current version's mode (`policyState`), so an event's type decides the next state. */
 const machine = chartOf<Policy, PolicyEvent>(applyPolicy).createMachine({
   id: 'policy',
   context: blankPolicy,
@@ -60,7 +57,6 @@ export const hasUnpublishedChanges = ({ current, draft }: Policy): boolean =>
 
 type PolicyChartState = StateOf<typeof machine>;
 
-/** Optimistic locking. */
 const expectRevision = ({ status, data }: PolicyChartState, revision: number): void => {
   if (status === 'deleted') throw fault('policy_not_found');
   if (revision !== data.revision) {

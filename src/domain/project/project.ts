@@ -10,7 +10,6 @@ export interface Project {
   readonly archivedAt: number | null;
   /** Null: all (contract B.2). */
   readonly allowedModels: readonly string[] | null;
-  /** Ids, admitted and not yet ended. */
   readonly liveKeys: PersistentSet;
 }
 

@@ -65,7 +65,6 @@ const picoOf = (decimal: string): bigint => {
   return BigInt(whole + part.padEnd(decimals, '0'));
 };
 
-/** Without trailing zeros. */
 const plain = (decimal: string): string =>
   decimal.includes('.') ? decimal.replace(/0+$/, '').replace(/\.$/, '') : decimal;
 
@@ -158,7 +157,6 @@ const amountOf = (count: number): bigint => BigInt(Math.max(0, Math.trunc(count)
 export interface ChargeLine {
   readonly kind: Kind;
   readonly count: number;
-  /** A plain decimal. */
   readonly price: string;
   readonly pico: bigint;
 }

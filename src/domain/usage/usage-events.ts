@@ -1,7 +1,6 @@
 import type { Pricing, Taken } from './charge.ts';
 import { day } from './day.ts';
 
-/** Accounts of requests, recorded in batches without a command or a chart. */
 /** 400 days (contract M.5). Their totals are kept forever. */
 export const accountSeconds = 400 * 24 * 3600;
 
@@ -96,7 +95,6 @@ export interface Use {
   readonly projectId: string;
   readonly keyId: string;
   readonly model: string;
-  /** Milliseconds of the settlement. */
   readonly at: number;
   readonly sum: UsageSum;
 }
@@ -154,14 +152,10 @@ export interface UsageSum {
   readonly microDollars: number;
 }
 
-/**
- * On `usageTotal-organizations`: lifetime sums, which outlast the accounts. A sum covers the accounts before the previous event that
- * names the organization (none for the first), so that a reader knows which accounts are included.
- */
+/** On `usageTotal-organizations`: lifetime sums, up to the previous event that names the organization (zero in the first). */
 export interface UsageTotalled {
   readonly type: 'usage.totalled';
   readonly fields: readonly string[];
-  /** One organization each, in the order of `fields`. */
   readonly rows: readonly (readonly (string | number)[])[];
 }
 

@@ -1,11 +1,10 @@
 import { type AdminKeyEvent, adminKey } from '../src/domain/key/admin-key.ts';
 import { type ProjectKeyEvent, projectKey } from '../src/domain/key/project-key.ts';
 import { type OAuthClientEvent, oauthClient } from '../src/domain/oauth/oauth-client.ts';
-import { type OAuthTokenEvent, oauthToken } from '../src/domain/oauth/oauth-token.ts';
+import { type OAuthTokenEvent, oauthToken, tokenStreamSeconds } from '../src/domain/oauth/oauth-token.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
-import { endOfQueue, enqueue, queuedTokens } from './oauth-token-queue.ts';
 import { eventOf, idOf, nextStatus } from './recorded.ts';
 
 /** A credential by its own stream; whether it works depends on its owners, too. */
@@ -28,6 +27,20 @@ export interface CredentialRow {
 /** Key: the digest as in the event. */
 export const credentialRows = table<CredentialRow>('credentials');
 export const credentialDigests = table<{ readonly digest: string }>('credential-digests');
+
+interface QueuedToken {
+  readonly id: string;
+  readonly digest: string;
+  /** Milliseconds. */
+  readonly issuedAt: number;
+}
+
+/** Tokens in the order of issue. Key: their number. A new one removes old ones whose streams have expired. */
+const queuedTokens = table<QueuedToken>('oauth-token-queue');
+const endOfQueue = table<{ readonly first: number; readonly next: number }>('oauth-token-queue-ends');
+
+/** More than one, so that a long queue shrinks. */
+const leaveAtOnce = 3;
 
 type CredentialEvent = ProjectKeyEvent | AdminKeyEvent | OAuthClientEvent | OAuthTokenEvent;
 type Creation = Extract<CredentialEvent, { readonly digest: string }>;
@@ -127,4 +140,21 @@ const own = (event: Creation): Pick<CredentialRow, 'name' | 'ownerId' | 'permiss
     case 'oauth_token.issued':
       return { name: '', ownerId: event.client_id, permissions: event.scope, expiresAt: event.expires_at };
   }
+};
+
+/** Appends a token. @returns the removed expired ones */
+const enqueue = (rows: Rows, token: QueuedToken): readonly QueuedToken[] => {
+  let { first, next } = rows.get(endOfQueue, 'ends') ?? { first: 0, next: 0 };
+  rows.put(queuedTokens, String(next), token);
+  next += 1;
+  const gone: QueuedToken[] = [];
+  while (gone.length < leaveAtOnce && first < next) {
+    const oldest = rows.get(queuedTokens, String(first));
+    if (oldest && token.issuedAt - oldest.issuedAt < tokenStreamSeconds * 1000) break;
+    rows.remove(queuedTokens, String(first));
+    if (oldest) gone.push(oldest);
+    first += 1;
+  }
+  rows.put(endOfQueue, 'ends', { first, next });
+  return gone;
 };

@@ -75,22 +75,13 @@ export const addUse = (a: UsageSum, b: UsageSum): UsageSum => ({
   microDollars: a.microDollars + b.microDollars,
 });
 
-const since = (before: UsageSum, now: UsageSum): UsageSum => ({
-  requests: now.requests - before.requests,
-  input: now.input - before.input,
-  output: now.output - before.output,
-  cacheCreation: now.cacheCreation - before.cacheCreation,
-  cacheRead: now.cacheRead - before.cacheRead,
-  microDollars: now.microDollars - before.microDollars,
-});
-
-const atLeast = (a: UsageSum, b: UsageSum): UsageSum => ({
-  requests: Math.max(a.requests, b.requests),
-  input: Math.max(a.input, b.input),
-  output: Math.max(a.output, b.output),
-  cacheCreation: Math.max(a.cacheCreation, b.cacheCreation),
-  cacheRead: Math.max(a.cacheRead, b.cacheRead),
-  microDollars: Math.max(a.microDollars, b.microDollars),
+const combined = (a: UsageSum, b: UsageSum, by: (x: number, y: number) => number): UsageSum => ({
+  requests: by(a.requests, b.requests),
+  input: by(a.input, b.input),
+  output: by(a.output, b.output),
+  cacheCreation: by(a.cacheCreation, b.cacheCreation),
+  cacheRead: by(a.cacheRead, b.cacheRead),
+  microDollars: by(a.microDollars, b.microDollars),
 });
 
 const width = 7;
@@ -170,7 +161,8 @@ const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Row
     const total = rows.get(usageTotals, organizationId);
     if (total !== undefined && total.upTo >= position) continue;
     const { sum, named } = total ?? noTotal;
-    const now = atLeast(sum, addUse(told, since(named, sum)));
+    const since = combined(sum, named, (now, before) => now - before);
+    const now = combined(sum, addUse(told, since), Math.max);
     rows.put(usageTotals, organizationId, { upTo: position, sum: now, named: now, told });
   }
   if ((rows.get(usageTold, last)?.upTo ?? -1n) < position)

@@ -4,7 +4,7 @@ type Data = Readonly<Record<string, unknown>>;
 
 const longest = 100;
 
-const isObject = (value: unknown): value is Data =>
+export const isObject = (value: unknown): value is Data =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= longest;
 const isTable = ({ rows }: Data): boolean => Array.isArray(rows) && rows.every(Array.isArray);

@@ -2,6 +2,7 @@ import type { Recorded } from '../kernel/store/store.ts';
 import { aggregates, type Category } from './aggregates.ts';
 import { accessRecordSeconds } from './key/access-events.ts';
 import { decisionSeconds } from './policy/decision-events.ts';
+import { isObject } from './records.ts';
 import { accountSeconds } from './usage/usage-events.ts';
 
 /** The streams of one category: the pattern of their ids, and their types of events. */
@@ -95,8 +96,6 @@ export const hidesEarly = (stream: string, told: Readonly<Record<string, unknown
   if (told === null || told.$tb !== undefined || told.$maxCount !== undefined) return true;
   return told.$maxAge !== undefined && !(Number(told.$maxAge) >= (seconds ?? Number.POSITIVE_INFINITY));
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 const hasOurMetadata = (metadata: unknown): boolean =>
   isObject(metadata) &&

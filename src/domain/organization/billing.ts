@@ -1,5 +1,5 @@
 import { fault } from '../../errors.ts';
-import type { State } from '../../kernel/aggregate/aggregate.ts';
+import type { State, Upcasts } from '../../kernel/aggregate/aggregate.ts';
 import { PersistentMap } from '../../kernel/aggregate/persistent-map.ts';
 import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
 
@@ -126,4 +126,15 @@ export const billing = {
   },
   endSubscription: ({ data }: State<Ledger>, { reference, tiers }: Omit<Entry, 'amount'>): BillingEvent[] =>
     enter(data, { type: 'billing.subscription_updated', plan: 'Free', micro_dollars: 0, reference }, tiers),
+};
+
+/** Version 1 did not name the unit of amounts, and readers of the log took it for dollars. */
+const inMicroDollars = ({ amount, ...rest }: Readonly<Record<string, unknown>>) => ({ ...rest, micro_dollars: amount });
+
+export const organizationUpcasts: Upcasts = {
+  1: {
+    'billing.credited': inMicroDollars,
+    'billing.refunded': inMicroDollars,
+    'billing.subscription_updated': inMicroDollars,
+  },
 };

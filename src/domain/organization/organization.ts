@@ -1,8 +1,7 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 import { PersistentMap, PersistentSet } from '../../kernel/aggregate/persistent-map.ts';
-import { type BillingEvent, billing, type Ledger, post, unpaid } from './billing.ts';
-import { organizationUpcasts } from './billing-upcasts.ts';
+import { type BillingEvent, billing, type Ledger, organizationUpcasts, post, unpaid } from './billing.ts';
 
 interface AdmittedAdminKey {
   readonly writesAdminKeys: boolean;

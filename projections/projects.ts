@@ -1,19 +1,13 @@
-import { type ProjectEvent, project } from '../src/domain/project/project.ts';
+import { type Project, type ProjectEvent, project } from '../src/domain/project/project.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import { eventOf, idOf, nextStatus } from './recorded.ts';
 
 /** Times in milliseconds. */
-export interface ProjectRow {
+export interface ProjectRow extends Omit<Project, 'liveKeys'> {
   readonly id: string;
-  readonly organizationId: string;
-  readonly name: string;
   readonly status: 'active' | 'archived';
-  readonly createdAt: number;
-  readonly archivedAt: number | null;
-  /** Null: all. */
-  readonly allowedModels: readonly string[] | null;
 }
 
 /** Key: `<organization>:<project>`. */

@@ -1,5 +1,13 @@
 import { isRecord } from '../src/domain/records.ts';
-import { accountSeconds, totalStream, totalsOf, type UsageSum, usesIn } from '../src/domain/usage/usage-events.ts';
+import {
+  accountSeconds,
+  sumFields,
+  sumOf,
+  totalStream,
+  totalsOf,
+  type UsageSum,
+  usesIn,
+} from '../src/domain/usage/usage-events.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
 import { passing } from '../src/kernel/rows/row-sweep.ts';
 import { type RowReader, table } from '../src/kernel/rows/rows.ts';
@@ -57,14 +65,7 @@ const isOver =
   (key: string, _: object, now: number): boolean =>
     (Number(key.split(':')[1]) + 1) * unitMs + accountSeconds * 1000 <= now;
 
-export const noUse: UsageSum = {
-  requests: 0,
-  input: 0,
-  output: 0,
-  cacheCreation: 0,
-  cacheRead: 0,
-  microDollars: 0,
-};
+export const noUse: UsageSum = sumOf([]);
 
 export const addUse = (a: UsageSum, b: UsageSum): UsageSum => ({
   requests: a.requests + b.requests,
@@ -75,29 +76,15 @@ export const addUse = (a: UsageSum, b: UsageSum): UsageSum => ({
   microDollars: a.microDollars + b.microDollars,
 });
 
-const combined = (a: UsageSum, b: UsageSum, by: (x: number, y: number) => number): UsageSum => ({
-  requests: by(a.requests, b.requests),
-  input: by(a.input, b.input),
-  output: by(a.output, b.output),
-  cacheCreation: by(a.cacheCreation, b.cacheCreation),
-  cacheRead: by(a.cacheRead, b.cacheRead),
-  microDollars: by(a.microDollars, b.microDollars),
-});
+const combined = (a: UsageSum, b: UsageSum, by: (x: number, y: number) => number): UsageSum =>
+  sumOf(sumFields.map((field) => by(a[field], b[field])));
 
 const width = 7;
 
 export const minutesOf = ({ minutes }: UsageOfHour): (readonly [minute: number, sum: UsageSum])[] =>
   Array.from({ length: minutes.length / width }, (_, i) => {
-    const [minute, requests, input, output, cacheCreation, cacheRead, microDollars] = minutes.slice(i * width) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    return [minute, { requests, input, output, cacheCreation, cacheRead, microDollars }];
+    const [minute = 0, ...counts] = minutes.slice(i * width, (i + 1) * width);
+    return [minute, sumOf(counts)];
   });
 
 const addMinute = (all: number[], minute: number, sum: UsageSum): void => {

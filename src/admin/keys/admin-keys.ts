@@ -8,6 +8,7 @@ import {
 import { lastUseOf } from '../../../projections/credential-uses.ts';
 import type { AdminPrincipal } from '../../access/principal.ts';
 import { seconds } from '../../clock.ts';
+import { requireFuture } from '../../domain/key/project-key.ts';
 import { maxAdminKeys } from '../../domain/organization/organization.ts';
 import { adminPermissions, inCatalogueOrder } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
@@ -91,7 +92,7 @@ const issue = async (admin: Administration, call: CreateCall, id: string, value:
   const context = contextOf(call);
   const at = clock.wall();
   const expires = expiresAt(call.body, at);
-  if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+  requireFuture(expires, at);
   const admission = { keyId: id, permissions, expiresAt: expires };
   await execute(
     () => aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context),

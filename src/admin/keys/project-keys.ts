@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
+import { requireFuture } from '../../domain/key/project-key.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
@@ -42,7 +43,7 @@ const issue = async (admin: Administration, call: CreateCall, id: string, value:
   const context = contextOf(call);
   const at = clock.wall();
   const expires = expiresAt(call.body, at);
-  if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+  requireFuture(expires, at);
   await admitKey(admin, projectId, id, context);
   const input = {
     organizationId,

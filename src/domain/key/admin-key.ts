@@ -1,5 +1,5 @@
-import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import { requireFuture } from './project-key.ts';
 
 /** An organization's Admin API key (contract B.4), without its secret. */
 export interface AdminKey {
@@ -77,8 +77,7 @@ const decide = {
   /** Idempotent by the digest, so that a retry can follow a crash. */
   create: ({ data }: AdminKeyState, input: Omit<AdminKey, 'createdAt'> & { at: number }): AdminKeyEvent[] => {
     if (data.digest === input.digest) return [];
-    if (input.expiresAt !== null && input.expiresAt <= input.at)
-      throw fault('expires_at_not_future', { param: 'expires_at' });
+    requireFuture(input.expiresAt, input.at);
     return [
       {
         type: 'admin_key.created',

@@ -135,15 +135,7 @@ const machine = chartOf<ProjectKey, ProjectKeyEvent>(apply).createMachine({
   },
 });
 
-export interface CreateProjectKey {
-  readonly organizationId: string;
-  readonly projectId: string;
-  readonly name: string;
-  readonly permissions: readonly string[];
-  readonly expiresAt: number | null;
-  readonly digest: string;
-  readonly pepperId: string;
-  readonly redactedValue: string;
+export interface CreateProjectKey extends Omit<ProjectKey, 'createdAt' | 'rotatedFrom' | 'rotatedTo' | 'windowsOf'> {
   readonly rotatedFrom?: string;
   readonly windowsOf?: string;
   readonly at: number;
@@ -173,6 +165,11 @@ const refuseRotation = (state: ProjectKeyState, { successorId, at }: { successor
   if (state.status === 'suspended') throw fault('api_key_suspended', { status: 409 });
 };
 
+/** @throws Fault 422 `expires_at_not_future` */
+export const requireFuture = (expiresAt: number | null | undefined, at: number): void => {
+  if (expiresAt != null && expiresAt <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+};
+
 const wholeSecond = (at: number): number => Math.floor(at / 1000) * 1000;
 
 /** The successor has the same lifetime as the key (contract B.3). */
@@ -183,8 +180,7 @@ const decide = {
   /** Idempotent by the digest, so that a retry can follow a crash. */
   create: ({ data }: ProjectKeyState, input: CreateProjectKey): ProjectKeyEvent[] => {
     if (data.digest === input.digest) return [];
-    if (input.expiresAt !== null && input.expiresAt <= input.at)
-      throw fault('expires_at_not_future', { param: 'expires_at' });
+    requireFuture(input.expiresAt, input.at);
     return [
       {
         type: 'project_key.created',
@@ -225,8 +221,7 @@ const decide = {
     refuseExpired(state, input.at);
     const { data } = state;
     const { name = data.name, permissions = data.permissions, expiresAt = data.expiresAt } = input;
-    if (input.expiresAt != null && input.expiresAt <= input.at)
-      throw fault('expires_at_not_future', { param: 'expires_at' });
+    requireFuture(input.expiresAt, input.at);
     const isPutOff = (expiresAt ?? Number.POSITIVE_INFINITY) > (data.expiresAt ?? Number.POSITIVE_INFINITY);
     if (data.rotatedTo !== null && isOpen(state) && isPutOff)
       throw fault('api_key_rotated', { message: 'The API key has a successor: its end cannot be put off.' });

@@ -49,10 +49,7 @@ const machine = chartOf<OAuthToken, OAuthTokenEvent>(apply).createMachine({
   },
 });
 
-export interface IssueToken {
-  readonly clientId: string;
-  readonly organizationId: string;
-  readonly scope: readonly string[];
+export interface IssueToken extends Omit<OAuthToken, 'expiresAt'> {
   readonly digest: string;
   readonly pepperId: string;
   readonly at: number;

@@ -1,14 +1,9 @@
 import { hash } from 'node:crypto';
 
 /** Decimal US dollars per token, image and request (contract A.4). */
-interface UsualPrices {
-  readonly prompt: string;
-  readonly completion: string;
-  readonly input_cache_read: string;
-  readonly input_cache_write: string;
-  readonly image: string;
-  readonly request: string;
-}
+const usualKinds = ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'image', 'request'] as const;
+type Usual = (typeof usualKinds)[number];
+type UsualPrices = { readonly [kind in Usual]: string };
 
 /** Kinds that some upstreams bill separately, per token or search; absent if not declared. */
 const furtherKinds = ['input_cache_write_long', 'input_audio', 'output_audio', 'web_search', 'file_search'] as const;
@@ -38,7 +33,7 @@ export interface Taken extends Tokens {
   readonly details?: Details | null;
 }
 
-type Kind = keyof UsualPrices | Further;
+type Kind = Usual | Further;
 type Rates = Readonly<Record<Kind, bigint>>;
 
 export interface Price {
@@ -68,14 +63,8 @@ const picoOf = (decimal: string): bigint => {
 const plain = (decimal: string): string =>
   decimal.includes('.') ? decimal.replace(/0+$/, '').replace(/\.$/, '') : decimal;
 
-const usualOf = ({ prompt, completion, input_cache_read, input_cache_write, image, request }: Prices): UsualPrices => ({
-  prompt: plain(prompt),
-  completion: plain(completion),
-  input_cache_read: plain(input_cache_read),
-  input_cache_write: plain(input_cache_write),
-  image: plain(image),
-  request: plain(request),
-});
+const usualOf = (prices: Prices): UsualPrices =>
+  Object.fromEntries(usualKinds.map((kind) => [kind, plain(prices[kind])])) as UsualPrices;
 
 const furtherOf = (prices: Prices): { readonly [kind in Further]?: string } =>
   Object.fromEntries(
@@ -105,36 +94,22 @@ const everyOf = (prices: Prices): Readonly<Record<Kind, string>> => ({
 const ratesOf = (prices: Prices): Rates =>
   Object.fromEntries(Object.entries(everyOf(prices)).map(([kind, decimal]) => [kind, picoOf(decimal)])) as Rates;
 
-const greatest = (all: readonly Rates[], ...kinds: readonly Kind[]): bigint => {
-  let most = 0n;
-  for (const rates of all) for (const kind of kinds) if (rates[kind] > most) most = rates[kind];
-  return most;
-};
+/** Kinds that the same tokens, searches or images may be charged as. */
+const alternatives: readonly (readonly Kind[])[] = [
+  ['prompt', 'input_cache_read', 'input_cache_write', 'input_cache_write_long', 'input_audio'],
+  ['completion', 'output_audio'],
+  ['web_search', 'file_search'],
+  ['image'],
+  ['request'],
+];
 
 const dearestOf = (all: readonly Rates[]): Rates => {
-  const input = greatest(
-    all,
-    'prompt',
-    'input_cache_read',
-    'input_cache_write',
-    'input_cache_write_long',
-    'input_audio',
-  );
-  const output = greatest(all, 'completion', 'output_audio');
-  const search = greatest(all, 'web_search', 'file_search');
-  return {
-    prompt: input,
-    input_cache_read: input,
-    input_cache_write: input,
-    input_cache_write_long: input,
-    input_audio: input,
-    completion: output,
-    output_audio: output,
-    image: greatest(all, 'image'),
-    request: greatest(all, 'request'),
-    web_search: search,
-    file_search: search,
-  };
+  const dearest = alternatives.flatMap((kinds) => {
+    let most = 0n;
+    for (const rates of all) for (const kind of kinds) if (rates[kind] > most) most = rates[kind];
+    return kinds.map((kind) => [kind, most]);
+  });
+  return Object.fromEntries(dearest) as Rates;
 };
 
 export const priceOf = (model: string, declared: Pricing): Price => {

@@ -152,6 +152,21 @@ export interface UsageSum {
   readonly microDollars: number;
 }
 
+export const sumFields = [
+  'requests',
+  'input',
+  'output',
+  'cacheCreation',
+  'cacheRead',
+  'microDollars',
+] as const satisfies readonly (keyof UsageSum)[];
+
+/** @param counts in the order of `sumFields` */
+export const sumOf = (counts: readonly number[]): UsageSum => {
+  const [requests = 0, input = 0, output = 0, cacheCreation = 0, cacheRead = 0, microDollars = 0] = counts;
+  return { requests, input, output, cacheCreation, cacheRead, microDollars };
+};
+
 /** On `usageTotal-organizations`: lifetime sums, up to the previous event that names the organization (zero in the first). */
 export interface UsageTotalled {
   readonly type: 'usage.totalled';
@@ -176,31 +191,15 @@ const totalFields = [
 
 export const usageTotalled = (totals: readonly UsageTotal[]): Omit<UsageTotalled, 'type'> => ({
   fields: totalFields,
-  rows: totals.map(({ organizationId, sum }) => [
-    organizationId,
-    sum.requests,
-    sum.input,
-    sum.output,
-    sum.cacheCreation,
-    sum.cacheRead,
-    sum.microDollars,
-  ]),
+  rows: totals.map(({ organizationId, sum }) => [organizationId, ...sumFields.map((field) => sum[field])]),
 });
 
 export const totalsOf = (data: Readonly<Record<string, unknown>>): UsageTotal[] => {
   const { rows } = data as unknown as UsageTotalled;
   return rows.flatMap((row) => {
     if (!isId(row[0]) || !row.slice(1, totalFields.length).every(isCount) || row.length < totalFields.length) return [];
-    const [organizationId, requests, input, output, cacheCreation, cacheRead, microDollars] = row as [
-      string,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    return [{ organizationId, sum: { requests, input, output, cacheCreation, cacheRead, microDollars } }];
+    const [organizationId, ...counts] = row as [string, ...number[]];
+    return [{ organizationId, sum: sumOf(counts) }];
   });
 };
 

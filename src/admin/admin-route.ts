@@ -10,15 +10,10 @@ export type AdminCall<Params = unknown, Query = unknown, Body = unknown, Found =
   Found
 >;
 
-type Definition<Params, Query, Body, Found> = Omit<
-  RouteDefinition<AdminPrincipal, Params, Query, Body, Found>,
-  'tag' | 'family' | 'access'
->;
-
 /** A route for Admin keys and access tokens with a permission, with errors in the ADMIN envelope. */
 export const adminRoute = <Params = unknown, Query = unknown, Body = undefined, Found = undefined>(
   permission: AdminPermission,
-  definition: Definition<Params, Query, Body, Found>,
+  definition: Omit<RouteDefinition<AdminPrincipal, Params, Query, Body, Found>, 'tag' | 'family' | 'access'>,
 ): Route =>
   route<AdminPrincipal, Params, Query, Body, Found>({
     ...definition,

@@ -93,12 +93,10 @@ export const checkpointsIn = (path: string, passedOver: (says: string) => void):
   if (found.length === 0) throw new Failure(`${path} holds no signed checkpoint.`);
   if (lines > 0)
     passedOver(
-      `${path} holds ${countOf(lines, 'line')} that belong to no checkpoint, as a write that broke off leaves.`,
+      `${path} holds ${lines} line${lines === 1 ? '' : 's'} that belong to no checkpoint, as a write that broke off leaves.`,
     );
   return found;
 };
-
-const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 const pieceBytes = 16 * 1024 * 1024;
 

@@ -61,7 +61,7 @@ export const auditNumberOf = (models: RowReader, organizationId: string, id: str
   timeOfId(id) === null ? undefined : models.get(auditNumbers, `${organizationId}:${id}`)?.number;
 
 /** The id depends only on the event and on entries that are never removed, so a rebuilt list or a copied log has the same ids. */
-const numbered = (event: Recorded, end: AuditEnd): { readonly id: string; readonly end: AuditEnd } => {
+const withId = (event: Recorded, end: AuditEnd): { readonly id: string; readonly end: AuditEnd } => {
   const lasts = !isRemovable(event.stream);
   const time = Math.max(end.time, event.metadata.at);
   const lasting = end.lasting + (lasts ? 1 : 0);
@@ -86,7 +86,7 @@ export const auditLog: Projection = {
     const { at, actor, ip = null, request_id: requestId = null } = event.metadata;
     const before = rows.get(auditEnds, organizationId) ?? { count: 0, lasting: 0, time: 0 };
     const { count } = before;
-    const { id: entryId, end } = numbered(event, before);
+    const { id: entryId, end } = withId(event, before);
     const row: AuditRow = {
       id: entryId,
       type,
@@ -103,11 +103,11 @@ export const auditLog: Projection = {
     rows.put(auditRows, auditKeyOf(organizationId, count), row);
     rows.put(auditNumbers, `${organizationId}:${entryId}`, { number: count });
     rows.put(auditEnds, organizationId, end);
-    enter(rows, auditKeyOf(organizationId, Math.floor(count / blockSize)), row);
+    addToBlock(rows, auditKeyOf(organizationId, Math.floor(count / blockSize)), row);
   },
 };
 
-const enter = (rows: Rows, key: string, row: AuditRow): void => {
+const addToBlock = (rows: Rows, key: string, row: AuditRow): void => {
   const { at, type, actor, projectId, resourceId, requestId } = row;
   const { oldest, newest, values } = rows.get(auditBlocks, key) ?? { oldest: at, newest: at, values: emptyDigest() };
   // In place, to avoid copying a kilobyte for each entry. Applying an entry again adds the same values.

@@ -7,7 +7,7 @@ import { type Administration, type Aggregates, contextOf, execute, waitForProjec
 import { type IdempotentRequest, keepSecret, keptSecret } from './sealed-secret-store.ts';
 
 /** A new resource: the answer without its secret. */
-export interface Made {
+export interface Created {
   readonly body: Readonly<Record<string, unknown>>;
   /** Position of the last event of its stream. */
   readonly head: bigint | null;
@@ -16,12 +16,12 @@ export interface Made {
 export interface CreateOperation {
   readonly newResourceId: () => string;
   /** Idempotent: finds what an abandoned attempt with the same id and secret has made. */
-  readonly create: (resourceId: string, secret: string) => Promise<Made>;
+  readonly create: (resourceId: string, secret: string) => Promise<Created>;
   /** Generates the secret, which is the `value` of the answer. */
-  readonly mint?: () => string;
+  readonly newSecret?: () => string;
   /** Whether the answer may be repeated: 409 once the key or the project has ended. */
-  readonly stands?: (resourceId: string) => boolean;
-  readonly repeated?: (resourceId: string) => Promise<unknown>;
+  readonly isRepeatable?: (resourceId: string) => boolean;
+  readonly recordRepeat?: (resourceId: string) => Promise<unknown>;
 }
 
 export interface CreateCall {
@@ -38,7 +38,7 @@ export const idempotencyErrors = [
 
 const param = 'header.Idempotency-Key';
 const unavailable = () => fault('idempotency_result_unavailable', { param });
-const created = (body: Made['body'], value: string | undefined, again = false): Reply => ({
+const created = (body: Created['body'], value: string | undefined, again = false): Reply => ({
   status: 201,
   ...(again && { headers: { 'Idempotent-Replayed': 'true' } }),
   body: value === undefined ? body : { ...body, value },
@@ -99,8 +99,8 @@ export const createIdempotently = async (
   if (answer) return repeat(admin, asking, operation, resourceId, answer.body);
 
   try {
-    const { mint } = operation;
-    const value = mint && (await execute(() => keepSecret(admin, asking, resourceId, mint)));
+    const { newSecret } = operation;
+    const value = newSecret && (await execute(() => keepSecret(admin, asking, resourceId, newSecret)));
     if (value === null) throw unavailable();
     const { body, head } = await operation.create(resourceId, value ?? '');
     const completion = { by, at: admin.clock.wall(), answer: { status: 201, body } };
@@ -128,12 +128,12 @@ const repeat = async (
   asking: IdempotentRequest,
   making: CreateOperation,
   resourceId: string,
-  body: Made['body'],
+  body: Created['body'],
 ): Promise<Reply> => {
-  if (making.stands?.(resourceId) === false) throw unavailable();
-  if (!making.mint) return created(body, undefined, true);
+  if (making.isRepeatable?.(resourceId) === false) throw unavailable();
+  if (!making.newSecret) return created(body, undefined, true);
   const value = await execute(() => keptSecret(admin, asking, resourceId));
   if (value === null) throw unavailable();
-  await execute(async () => making.repeated?.(resourceId));
+  await execute(async () => making.recordRepeat?.(resourceId));
   return created(body, value, true);
 };

@@ -69,14 +69,14 @@ export const keepSecret = async (
   admin: Administration,
   asking: IdempotentRequest,
   resourceId: string,
-  mint: () => string,
+  newSecret: () => string,
 ): Promise<string | null> => {
   const { store, clock } = admin;
   const { actor, requestId, budget } = contextOf(asking);
   const now = clock.wall();
   const { day, key } = currentKey(admin, asking, now);
   if (await read(store, resourceId, budget)) return keptSecret(admin, asking, resourceId);
-  const value = mint();
+  const value = newSecret();
   const id = randomUUID();
   const box = sealSecret(sealOf(admin, asking, resourceId, key), day, value);
   const metadata = { at: now, actor, $correlationId: requestId ?? id, $causationId: id, v: 1 };

@@ -43,7 +43,7 @@ export interface Operator {
 const longestWaitMs = 5000;
 const lookAgainMs = 10;
 
-const said = (longest: number) => (text: string) => {
+const textOfLength = (longest: number) => (text: string) => {
   const length = [...text].length;
   if (length >= 1 && length <= longest) return text;
   throw new InvalidArgumentError(`Give 1 to ${longest} characters.`);
@@ -52,8 +52,8 @@ const said = (longest: number) => (text: string) => {
 /** Adds the options that record who acts and why. */
 export const recording = (command: Command): Command =>
   command
-    .option('--actor <name>', 'who does this, recorded beside the OS user', said(120))
-    .option('--reason <text>', 'why, recorded with it', said(500));
+    .option('--actor <name>', 'who does this, recorded beside the OS user', textOfLength(120))
+    .option('--reason <text>', 'why, recorded with it', textOfLength(500));
 
 const fullName = (command: Command): string =>
   command.parent ? `${fullName(command.parent)} ${command.name()}` : command.name();
@@ -106,7 +106,7 @@ export const asOperator = async <T>(
     if (error instanceof Fault) throw new Failure(printable(error.message), 1, error);
     if (error instanceof WrongRevision)
       throw new Failure('Others changed the same at the same time, again and again: run the command again.', 1, error);
-    if (error instanceof IllegalEvent) throw new Failure(`That cannot be done: ${whyNot(error)}.`, 1, error);
+    if (error instanceof IllegalEvent) throw new Failure(`That cannot be done: ${refusalOf(error)}.`, 1, error);
     throw error;
   } finally {
     await log.close();
@@ -151,7 +151,7 @@ const called: Readonly<Record<string, string>> = {
   oauthClient: 'OAuth client',
 };
 
-const whyNot = ({ machine, status }: IllegalEvent): string => `the ${called[machine] ?? machine} is ${status}`;
+const refusalOf = ({ machine, status }: IllegalEvent): string => `the ${called[machine] ?? machine} is ${status}`;
 
 export interface CurrentRows {
   readonly rows: OperatorRows;
@@ -168,19 +168,19 @@ export const currentRows = async (config: Config, store: EventStore, begins = fa
   const logId = begins ? await logIdOf(store, systemClock) : await knownLogId(store);
   if (logId === undefined) throw new Failure('The event store holds nothing of Weir yet.');
   // Beside a cluster, DATA_DIR may be on another machine: then they are built for this command only.
-  const passing = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
-  const dir = passing ?? readModelsDir(config);
+  const temporary = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
+  const dir = temporary ?? readModelsDir(config);
   const taken = await claimOrRead(dir);
   if ('rows' in taken) {
     const { rows } = taken;
     return {
-      rows: { ...thoseThere(rows), async written() {} },
+      rows: { ...servedRows(rows), async written() {} },
       isServed: true,
       placeOf: (projection) => {
         const kept = rows.mark(projection);
         return kept === undefined ? null : placeOf(kept);
       },
-      reached: (position, withinMs) => followed(rows, position, withinMs),
+      reached: (position, withinMs) => waitUntilApplied(rows, position, withinMs),
       close: () => rows.close(),
     };
   }
@@ -202,7 +202,7 @@ export const currentRows = async (config: Config, store: EventStore, begins = fa
     async close() {
       await models.close();
       lock.release();
-      if (passing !== null) rmSync(passing, { recursive: true });
+      if (temporary !== null) rmSync(temporary, { recursive: true });
     },
   };
 };
@@ -228,7 +228,7 @@ const claimOrRead = async (
 };
 
 /** Reads another process's rows, and refuses tables that it is rebuilding. */
-const thoseThere = (rows: RowStore<KeptCheckpoint>): Pick<RowStore<KeptCheckpoint>, 'get' | 'range'> => {
+const servedRows = (rows: RowStore<KeptCheckpoint>): Pick<RowStore<KeptCheckpoint>, 'get' | 'range'> => {
   const check = (table: Table<unknown>): void => {
     const name = projections.find(({ tables }) => tables.some((each) => each.name === table.name))?.name ?? '';
     const kept = rows.mark(name);
@@ -253,7 +253,11 @@ const thoseThere = (rows: RowStore<KeptCheckpoint>): Pick<RowStore<KeptCheckpoin
 };
 
 /** Polls until another process's read models reach a position. */
-const followed = async (rows: RowStore<KeptCheckpoint>, position: bigint, withinMs: number): Promise<boolean> => {
+const waitUntilApplied = async (
+  rows: RowStore<KeptCheckpoint>,
+  position: bigint,
+  withinMs: number,
+): Promise<boolean> => {
   const end = performance.now() + withinMs;
   for (;;) {
     const isThere = ({ name }: { readonly name: string }): boolean => {

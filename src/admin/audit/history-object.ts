@@ -52,14 +52,14 @@ export const historyState = z
   .meta({ id: 'HistoryState' });
 
 /** Digests and peppers; and the references of payments, which their events have. */
-const unsaid: ReadonlySet<string> = new Set(['digest', 'pepperId', 'references']);
+const hiddenFields: ReadonlySet<string> = new Set(['digest', 'pepperId', 'references']);
 const money: ReadonlySet<string> = new Set(['lifetimePaid', 'credits']);
 
 /** `snake_case`, as in the API. */
 export const snakeCased = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 /** `rule` of `draft.rule`. */
 export const ending = (field: string): string => field.slice(field.lastIndexOf('.') + 1);
-const isSaid = (field: string): boolean => !unsaid.has(ending(field));
+const isShown = (field: string): boolean => !hiddenFields.has(ending(field));
 
 const isSet = (value: unknown): value is { toJSON(): object } =>
   typeof (value as { readonly toJSON?: unknown } | null)?.toJSON === 'function';
@@ -80,7 +80,7 @@ const shownOf = (field: string, value: unknown): unknown => {
 const fieldsOf = (data: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(data).flatMap(([field, value]) =>
-      isSaid(field) ? [[snakeCased(field), shownOf(field, value)]] : [],
+      isShown(field) ? [[snakeCased(field), shownOf(field, value)]] : [],
     ),
   );
 
@@ -122,7 +122,7 @@ export const renderEvent = (before: Step | null, step: Step): z.infer<typeof his
 export const renderChanges = (step: Step, changes: readonly FieldChange[]): z.infer<typeof change>[] => {
   const sets = setsOf(step);
   return changes
-    .filter(({ field }) => field !== 'status' && isSaid(field))
+    .filter(({ field }) => field !== 'status' && isShown(field))
     .map((each) => changeOf(each, sets.has(each.field)));
 };
 

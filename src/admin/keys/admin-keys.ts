@@ -30,7 +30,7 @@ import {
   optional,
   pathId,
 } from '../fields.ts';
-import { createIdempotently, idempotencyErrors, type Made } from '../idempotent.ts';
+import { type Created, createIdempotently, idempotencyErrors } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
 const keyObject = z
@@ -85,7 +85,7 @@ const grantedBy = (admin: Administration, { principal, body, head }: CreateCall)
 };
 
 /** Admits the key on the organization's stream before creating its own (architecture 4). */
-const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Made> => {
+const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Created> => {
   const { aggregates, clock, secrets } = admin;
   const { organizationId } = call.principal;
   const permissions = grantedBy(admin, call);
@@ -125,10 +125,10 @@ const createRoute = (admin: Administration): Route =>
       const prefix = `${call.principal.organizationId}:`;
       return createIdempotently(admin, call, {
         newResourceId: () => newId('akey', admin.clock),
-        mint: () => newToken('a'),
+        newSecret: () => newToken('a'),
         create: (id, value) => issue(admin, call, id, value),
-        stands: (id) => admin.models.get(adminKeyRows, `${prefix}${id}`)?.status !== 'deleted',
-        repeated: (id) => admin.aggregates.adminKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
+        isRepeatable: (id) => admin.models.get(adminKeyRows, `${prefix}${id}`)?.status !== 'deleted',
+        recordRepeat: (id) => admin.aggregates.adminKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
       });
     },
   });

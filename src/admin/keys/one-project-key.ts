@@ -38,9 +38,9 @@ export const createKey = (
 ): Promise<Reply> =>
   createIdempotently(admin, call, {
     newResourceId: () => newId('key', admin.clock),
-    mint: () => newToken('p'),
+    newSecret: () => newToken('p'),
     create,
-    stands: (id) =>
+    isRepeatable: (id) =>
       project.status === 'active' && admin.models.get(projectKeyRows, `${project.id}:${id}`)?.status !== 'revoked',
-    repeated: (id) => admin.aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
+    recordRepeat: (id) => admin.aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
   });

@@ -20,7 +20,7 @@ import {
   optional,
   projectKeyPermissions,
 } from '../fields.ts';
-import { idempotencyErrors, type Made } from '../idempotent.ts';
+import { type Created, idempotencyErrors } from '../idempotent.ts';
 import { findProject, projectParams } from '../organization/projects.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 import { admitKey } from './key-capacity.ts';
@@ -37,7 +37,7 @@ const createBody = z
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>;
 
 /** Admits the key on its project's stream before creating its own (architecture 4). */
-const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Made> => {
+const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Created> => {
   const { aggregates, clock, models, secrets } = admin;
   const { id: projectId, organizationId } = call.found;
   const context = contextOf(call);

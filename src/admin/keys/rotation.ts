@@ -9,7 +9,7 @@ import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { credentialOf } from '../credential.ts';
 import { idempotencyKey } from '../fields.ts';
-import { idempotencyErrors, type Made } from '../idempotent.ts';
+import { type Created, idempotencyErrors } from '../idempotent.ts';
 import { admitKey } from './key-capacity.ts';
 import { createKey, type FoundKey, oneProjectKey } from './one-project-key.ts';
 import { createdKeyObject, render } from './project-key-object.ts';
@@ -34,7 +34,7 @@ type RotateCall = AdminCall<unknown, unknown, z.infer<typeof rotateBody>, FoundK
 export const rotateKeyRoute = (admin: Administration): Route => {
   const { aggregates, clock, models, secrets } = admin;
 
-  const rotate = async (call: RotateCall, successorId: string, value: string): Promise<Made> => {
+  const rotate = async (call: RotateCall, successorId: string, value: string): Promise<Created> => {
     const { project, key } = call.found;
     if (project.status === 'archived') throw fault('project_archived');
     const context = contextOf(call);

@@ -9,7 +9,7 @@ import { newId } from '../../ids.ts';
 import { adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { deletionMarker, idempotencyKey, name, optional, pathId } from '../fields.ts';
-import { createIdempotently, idempotencyErrors, type Made } from '../idempotent.ts';
+import { type Created, createIdempotently, idempotencyErrors } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
 const projectObject = z
@@ -89,7 +89,7 @@ const createRoute = (admin: Administration): Route =>
     handle(call) {
       const { organizationId } = call.principal;
       const { name } = call.body;
-      const create = async (id: string): Promise<Made> => {
+      const create = async (id: string): Promise<Created> => {
         const input = { organizationId, name, at: admin.clock.wall() };
         const result = await execute(() => admin.aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
         const { name: called, createdAt, archivedAt, allowedModels } = result.state.data;
@@ -100,9 +100,9 @@ const createRoute = (admin: Administration): Route =>
           head: result.head,
         };
       };
-      const stands = (id: string): boolean =>
+      const isRepeatable = (id: string): boolean =>
         admin.models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';
-      return createIdempotently(admin, call, { newResourceId: () => newId('proj', admin.clock), create, stands });
+      return createIdempotently(admin, call, { newResourceId: () => newId('proj', admin.clock), create, isRepeatable });
     },
   });
 

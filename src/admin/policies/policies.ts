@@ -8,7 +8,7 @@ import type { KeptRequests } from '../../policies/kept-requests.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { type Administration, contextOf, execute, organizationConflicts } from '../command.ts';
 import { idempotencyKey } from '../fields.ts';
-import { createIdempotently, idempotencyErrors, type Made } from '../idempotent.ts';
+import { type Created, createIdempotently, idempotencyErrors } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 import { policyCommands } from './policy-commands.ts';
 import { createBody } from './policy-fields.ts';
@@ -64,7 +64,7 @@ const createRoute = (admin: Administration, evaluator: Evaluator): Route =>
       const context = contextOf(call);
 
       /** Admits the policy on the organization's stream before creating its own (architecture 4). */
-      const create = async (id: string): Promise<Made> => {
+      const create = async (id: string): Promise<Created> => {
         // An abandoned attempt may have created the policy.
         if (!models.get(policyOwners, id)) {
           requireActive(models, organizationId, terms.projectIds);
@@ -77,9 +77,9 @@ const createRoute = (admin: Administration, evaluator: Evaluator): Route =>
         const result = await execute(() => aggregates.policy.dispatch(id, 'create', input, context));
         return { body: renderPolicy({ id, ...result.state }), head: result.head };
       };
-      const stands = (id: string): boolean =>
+      const isRepeatable = (id: string): boolean =>
         models.get(policyRows, policyKeyOf(organizationId, id))?.status !== 'deleted';
-      return createIdempotently(admin, call, { newResourceId: () => newId('pol', clock), create, stands });
+      return createIdempotently(admin, call, { newResourceId: () => newId('pol', clock), create, isRepeatable });
     },
   });
 

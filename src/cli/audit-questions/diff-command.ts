@@ -13,7 +13,7 @@ import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { checkSpan, noteWhatIsAhead, parseTime } from './moment.ts';
 import { reading, readingRows } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
-import { actorAt, called, changeOf, isSaid, labelOf, reasonOf, textOf, type When, whenIn } from './words.ts';
+import { actorAt, called, changeOf, isShown, labelOf, reasonOf, textOf, type When, whenIn } from './words.ts';
 
 interface Options extends Output {
   readonly from: number;
@@ -100,7 +100,7 @@ const asJson = ({ id, from, to, effective, fields, events }: Diff): object => ({
 /** @param isNew whether these events created it, so there are no old values */
 const changesOf = (fields: EventChange['fields'], isNew: boolean, when: When): Field[] =>
   fields
-    .filter(({ field }) => isSaid(field))
+    .filter(({ field }) => isShown(field))
     .map(
       ({ field, from, to }): Field => [
         labelOf(field),

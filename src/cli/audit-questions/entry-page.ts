@@ -17,7 +17,7 @@ export const entryThen = async (past: Past, row: EntryRow): Promise<AuditEntry> 
 };
 
 /** The audit log has amounts in dollars, and times in seconds. */
-const said = (name: string, value: unknown, when: When): string => {
+const valueText = (name: string, value: unknown, when: When): string => {
   if (name === 'amount') return `$${Number(value).toFixed(2)}`;
   if (value !== null && typeof value === 'number' && name.endsWith('_at')) return when(value * 1000);
   if (value === null) return name === 'expires_at' ? 'never' : 'none';
@@ -32,7 +32,7 @@ export const entryPage = async (past: Past, row: EntryRow, width: number, when: 
   const of = (fields: AuditRow['data'], word: string): Field[] =>
     Object.entries(fields ?? {})
       .filter(([name]) => !isRepeated(name))
-      .map(([name, value]): Field => [`${word}${labelOf(name)}`, said(name, value, when)]);
+      .map(([name, value]): Field => [`${word}${labelOf(name)}`, valueText(name, value, when)]);
   const reason = reasonOf(row.actor, {});
   const fields: Field[] = [
     ['what', isOfLog(row) ? 'the log itself' : await calledAt(past, row.resourceId, row.at)],

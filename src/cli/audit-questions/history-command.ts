@@ -46,7 +46,7 @@ const whoOf = ({ type, id, host, command, name, reason }: Actor): string => {
 };
 
 /** A value of an event for people. */
-const told = (name: string, value: unknown, when: When): string => {
+const valueText = (name: string, value: unknown, when: When): string => {
   if (typeof value === 'number' && name.endsWith('_at')) return when(value);
   if (typeof value === 'number' && name === 'micro_dollars') return dollars(value);
   return printable(JSON.stringify(value));
@@ -64,7 +64,7 @@ const page = (
     ['event', `${stream}@${revision}`],
     ['by', whoOf(actor)],
     ...(request === undefined ? [] : [['request', printable(request)] as const]),
-    ...Object.entries(data).map(([name, value]): Field => [name, told(name, value, when)]),
+    ...Object.entries(data).map(([name, value]): Field => [name, valueText(name, value, when)]),
   ];
   return sheet(`${when(at)}  event ${revision}: ${type}`, fields, width);
 };

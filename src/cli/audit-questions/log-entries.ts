@@ -6,14 +6,14 @@ import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 /** An entry of an organization's audit log, or of an operator's change to the log itself. */
 export type EntryRow = Omit<AuditRow, 'type'> & { readonly type: string };
 
-const told: Readonly<Record<string, readonly string[]>> = {
+const shownFields: Readonly<Record<string, readonly string[]>> = {
   'log.secrets_known': ['peppers'],
   'log.imported': ['events', 'size'],
   'audit.key_started': ['number', 'public_key'],
   'audit.key_rotated': ['number', 'public_key'],
 };
 
-export const logTypes: readonly string[] = Object.keys(told);
+export const logTypes: readonly string[] = Object.keys(shownFields);
 
 const streams = ['log-secrets', 'log-imported', keyStream];
 
@@ -29,7 +29,7 @@ const rowOf = ({ stream, revision, position, type, data, metadata }: Recorded): 
   projectId: null,
   resourceId: stream,
   place: { stream, revision, position: String(position) },
-  data: Object.fromEntries((told[type] ?? []).flatMap((name) => (name in data ? [[name, data[name]]] : []))),
+  data: Object.fromEntries((shownFields[type] ?? []).flatMap((name) => (name in data ? [[name, data[name]]] : []))),
 });
 
 /** Operators' changes to the log: secrets, signing keys, imports. They belong to no organization. */

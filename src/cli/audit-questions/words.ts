@@ -59,9 +59,9 @@ export const calledAt = async (past: Past, id: string, at: number): Promise<stri
 
 const money = new Set(['lifetimePaid', 'credits']);
 /** Not shown: meaningless to people. */
-const unsaid = new Set(['digest', 'pepperId']);
+const hiddenFields = new Set(['digest', 'pepperId']);
 
-export const isSaid = (field: string): boolean => !unsaid.has(ending(field));
+export const isShown = (field: string): boolean => !hiddenFields.has(ending(field));
 
 export const labelOf = (field: string): string => snakeCased(field).replace(/_micros?$/, '');
 
@@ -124,7 +124,7 @@ export const reasonOf = (actor: Actor, data: Readonly<Record<string, unknown>>):
 
 export const fieldsOf = ({ state }: StateAt, at: number, when: When): readonly (readonly [string, string])[] =>
   Object.entries(state.data as Record<string, unknown>)
-    .filter(([field]) => isSaid(field))
+    .filter(([field]) => isShown(field))
     .flatMap(([field, value]) => lines(field, value, at, when));
 
 const lines = (field: string, value: unknown, at: number, when: When): (readonly [string, string])[] => {

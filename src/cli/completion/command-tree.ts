@@ -21,7 +21,7 @@ export interface CompletionPoint {
 const flagsOf = ({ long, short, description, required, optional }: Option): Flag[] =>
   [long, short].flatMap((name) => (name ? [{ name, description, takesValue: required || optional }] : []));
 
-export const placesOf = (command: Command, path = ''): CompletionPoint[] => {
+export const completionPoints = (command: Command, path = ''): CompletionPoint[] => {
   const help = command.createHelp();
   const commands = help.visibleCommands(command);
   const choices = command.registeredArguments[0]?.argChoices ?? [];
@@ -34,5 +34,5 @@ export const placesOf = (command: Command, path = ''): CompletionPoint[] => {
     flags: help.visibleOptions(command).flatMap(flagsOf),
   };
   const inner = command.commands.filter((each) => commands.includes(each));
-  return [here, ...inner.flatMap((each) => placesOf(each, `${path} ${each.name()}`))];
+  return [here, ...inner.flatMap((each) => completionPoints(each, `${path} ${each.name()}`))];
 };

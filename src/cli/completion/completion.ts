@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import { withExamples } from '../examples.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
-import { placesOf } from './command-tree.ts';
+import { completionPoints } from './command-tree.ts';
 import { completionScripts, type Shell } from './completion-scripts.ts';
 import { installCompletion, shellOf } from './install.ts';
 
@@ -27,7 +27,7 @@ export const completionCommand = (terminal: Terminal, weir: Command): Command =>
       if (!install && named === undefined)
         throw new UsageError(`Name a shell, ${shells.join(', ')}, or say --install.`);
       const shell = shellOf(named, terminal.env, shells);
-      const script = completionScripts[shell](placesOf(weir));
+      const script = completionScripts[shell](completionPoints(weir));
       terminal.out(install ? await installCompletion(shell, script, terminal.env) : script);
     });
   return withExamples(completion, examples);

@@ -71,7 +71,7 @@ export interface PolicyChanges extends Partial<{ readonly [K in keyof TermsField
   readonly description?: string | undefined;
 }
 
-interface Aimed {
+interface AtRevision {
   readonly revision: number;
   readonly at: number;
 }
@@ -89,7 +89,7 @@ const decide = {
   },
   /** Reads the policy's own stream, since the read models may be behind. */
   look: (): PolicyEvent[] => [],
-  update: (state: PolicyChartState, input: Aimed & { changes: PolicyChanges }): PolicyEvent[] => {
+  update: (state: PolicyChartState, input: AtRevision & { changes: PolicyChanges }): PolicyEvent[] => {
     expectRevision(state, input.revision);
     const { data } = state;
     const { name = data.name, description = data.description } = input.changes;
@@ -100,7 +100,7 @@ const decide = {
     if (name === data.name && description === data.description && sameTerms(draft, data.draft)) return [];
     return [{ type: 'policy.updated', name, description, ...fieldsOf(draft), updated_at: input.at }];
   },
-  publish: (state: PolicyChartState, input: Aimed & { versionId: string }): PolicyEvent[] => {
+  publish: (state: PolicyChartState, input: AtRevision & { versionId: string }): PolicyEvent[] => {
     expectRevision(state, input.revision);
     const { data } = state;
     if (!hasUnpublishedChanges(data)) throw fault('policy_no_unpublished_changes');
@@ -109,17 +109,17 @@ const decide = {
     return [{ type: 'policy.published', version_id: input.versionId, version, ...fields, published_at: input.at }];
   },
   /** The same pause may be repeated by a client that has not seen the answer. */
-  pause: (state: PolicyChartState, input: Aimed): PolicyEvent[] => {
+  pause: (state: PolicyChartState, input: AtRevision): PolicyEvent[] => {
     const isPaused = state.status === 'paused';
     const isRepeated = isPaused && state.data.pausedRevision === input.revision;
     if (!isRepeated) expectRevision(state, input.revision);
     return isPaused ? [] : [{ type: 'policy.paused', paused_at: input.at }];
   },
-  resume: (state: PolicyChartState, input: Aimed): PolicyEvent[] => {
+  resume: (state: PolicyChartState, input: AtRevision): PolicyEvent[] => {
     expectRevision(state, input.revision);
     return [{ type: 'policy.resumed', resumed_at: input.at }];
   },
-  delete: (state: PolicyChartState, input: Aimed): PolicyEvent[] => {
+  delete: (state: PolicyChartState, input: AtRevision): PolicyEvent[] => {
     expectRevision(state, input.revision);
     return [{ type: 'policy.deleted', deleted_at: input.at }];
   },

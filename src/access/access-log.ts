@@ -3,13 +3,12 @@ import type { Code } from '../errors.ts';
 import type { Head } from '../http/route.ts';
 import type { BearerPrincipal, Identity } from './principal.ts';
 
-/** Where an attempt was aimed: a route as it is documented. */
 export interface Aim {
   readonly method: string;
   readonly path: string;
 }
 
-/** Refusals of one credential at one route for one reason within one minute. */
+/** Grouped by credential, route, reason and minute. */
 export interface Denied {
   readonly who: Identity;
   readonly route: string;
@@ -17,32 +16,28 @@ export interface Denied {
   count: number;
   readonly firstAt: Millis;
   lastAt: Millis;
-  /** Address and request of the last of them. */
+  /** Of the last one. */
   ip: string;
   requestId: string;
 }
 
-/** Kinds of refusal counted apart at most; what comes beyond, until they are taken, is counted by `missed`. */
+/** Kinds kept at most; further refusals are counted by `missed`. */
 const mostDenied = 10_000;
 
-/** A minute has as many turns as seconds. */
+/** One each second. */
 export const turns = 60;
 const everyTurn: readonly number[] = Array.from({ length: turns }, (_, turn) => turn);
 
-/** The turn at which a credential's uses are taken: any, as long as it is always the same. */
+/** Any turn, if always the same. */
 const turnOf = (id: string): number => (id.charCodeAt(id.length - 1) * 31 + id.charCodeAt(id.length - 2)) % turns;
 
-/**
- * What credentials do, gathered in memory until somebody takes it: last uses and refused attempts. Noting a use costs the
- * hot path two comparisons, and a list entry once a minute.
- */
+/** In memory. A use costs the hot path two comparisons, and a list entry once a minute. */
 export class AccessLog {
-  /** Unix seconds, brought up to date by `tick`: reading the clock would cost each request 30 ns. */
+  /** Unix seconds from `tick`: reading the clock costs 30 ns per request. */
   now: number;
-  /** By turn, so that a million credentials in use are not looked through every second. */
+  /** By turn, so that a million credentials are not scanned each second. */
   readonly #used: BearerPrincipal[][] = everyTurn.map(() => []);
   #denied = new Map<string, Denied>();
-  /** Refusals that had no room. */
   missed = 0;
   readonly #clock: Clock;
 
@@ -51,12 +46,10 @@ export class AccessLog {
     this.now = seconds(clock.wall());
   }
 
-  /** About once a second. */
   tick(): void {
     this.now = seconds(this.#clock.wall());
   }
 
-  /** A credential was judged good, whatever becomes of its request. */
   used(principal: BearerPrincipal): void {
     if (principal.usedAt === this.now) return;
     if (principal.noted !== true) {
@@ -66,7 +59,6 @@ export class AccessLog {
     principal.usedAt = this.now;
   }
 
-  /** A credential that is known was refused. */
   refused(who: Identity, aim: Aim, code: Code, head: Head): void {
     const at = this.#clock.wall();
     const route = `${aim.method} ${aim.path}`;
@@ -85,14 +77,14 @@ export class AccessLog {
     }
   }
 
-  /** The last uses since they were last taken, of the credentials whose turn it is: Unix seconds by credential. */
+  /** Unix seconds by credential, since they were last taken. */
   takeUsed(now: readonly number[] = everyTurn): Map<string, number> {
     const uses = new Map<string, number>();
     for (const turn of now) {
       for (const principal of this.#used[turn]!) {
         const { id, usedAt = 0 } = principal;
         principal.noted = false;
-        // The directory forgets and finds again: one credential may have been several principals.
+        // The directory may have made several principals of one credential.
         if (usedAt > (uses.get(id) ?? 0)) uses.set(id, usedAt);
       }
       this.#used[turn] = [];
@@ -100,7 +92,7 @@ export class AccessLog {
     return uses;
   }
 
-  /** The refusals of the minutes that are over, or all of them. */
+  /** Of past minutes, or all. */
   takeDenied(everything: boolean): Denied[] {
     const minute = Math.floor(this.#clock.wall() / minuteMs);
     const taken: Denied[] = [];

@@ -9,7 +9,6 @@ import type { Directory } from './directory.ts';
 import type { Knowledge } from './knowledge.ts';
 import type { ClientPrincipal } from './principal.ts';
 
-/** What of a form can prove a client. */
 export interface ClientFields {
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
@@ -36,7 +35,7 @@ const decoded = (part: string): string => {
   }
 };
 
-/** Both halves are form-encoded before they are joined (RFC 6749, 2.3.1). */
+/** RFC 6749, 2.3.1: both halves are form-encoded. */
 const fromHeader = (authorization: string): Presented => {
   const encoded = basic.exec(authorization)?.[1];
   if (encoded === undefined) throw unknownClient('The client must authenticate by HTTP Basic or in the body.');
@@ -46,7 +45,7 @@ const fromHeader = (authorization: string): Presented => {
   return { id: decoded(pair.slice(0, colon)), secret: decoded(pair.slice(colon + 1)) };
 };
 
-/** One way to authenticate, never two at once (RFC 6749, 2.3). */
+/** RFC 6749, 2.3: one way to authenticate at a time. */
 const presented = (head: Head, { client_id: id, client_secret: secret }: ClientFields): Presented => {
   const authorization = head.header('authorization');
   if (authorization === undefined) {
@@ -62,7 +61,6 @@ const presented = (head: Head, { client_id: id, client_secret: secret }: ClientF
   return client;
 };
 
-/** The client is not who it says: 401, until too many such requests have come from its address (contract F.3). */
 const guess = (failed: FailedAttempts, now: Millis, { ip }: Head) => {
   const seconds = failed.count(ip, now);
   if (seconds === 0) return unknownClient();
@@ -70,27 +68,23 @@ const guess = (failed: FailedAttempts, now: Millis, { ip }: Head) => {
   return fault('rate_limit_exceeded', { message, headers: { 'Retry-After': String(seconds) } });
 };
 
-/** Where clients are looked up, and where a refused one is noted. */
 interface ClientLookup {
   readonly directory: Directory;
-  /** Live peppers, the current one first. */
+  /** The current one first. */
   readonly secrets: { readonly peppers: readonly string[] };
   readonly accessLog: Pick<AccessLog, 'refused'>;
   readonly clock: Clock;
 }
 
-/** What is known of clients here, and of those who are none. */
+/** Known clients and failed attempts. */
 export interface Acquaintance {
-  /** Failures to authenticate, by address. */
   readonly failed: FailedAttempts;
   readonly knowledge: Knowledge;
 }
 
 /**
- * The OAuth client that a request comes from, by HTTP Basic or by fields of the body (contract C.3).
- * @throws Fault 401 `invalid_client` whatever about the client is not right, 400 where it is said twice, 429 where one
- *   address has tried too often, 503 where the secret is not known here and may be elsewhere, and where what is known is
- *   too old (contract K.1)
+ * By HTTP Basic or body fields (contract C.3). @throws Fault 401 `invalid_client`, 400 if given twice, 429 after too
+ * many attempts of an address, 503 if the client may be known elsewhere or the knowledge is too old (contract K.1)
  */
 export const authenticateClient = (
   { accessLog, clock, directory, secrets }: ClientLookup,
@@ -112,7 +106,7 @@ export const authenticateClient = (
       accessLog.refused(found, { method: 'POST', path: head.path }, 'invalid_client', head);
     else if (found.kind === 'client_secret') return found;
   }
-  // As a token that may be known elsewhere: nobody's fault, so it does not count either.
+  // May be known elsewhere, so it is no failed attempt.
   if (!isKnown && knowledge.isBehind) throw new Fault(behind);
   throw guess(failed, now, head);
 };

@@ -34,18 +34,15 @@ import { addressRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity } from './principal.ts';
 
 const bearer = /^bearer (.+)$/i;
-/** Visible characters alone, as every token has them (RFC 6750, 2.1). */
+/** RFC 6750, 2.1. */
 const tokenBytes = /^[\x21-\x7e]+$/;
-/** The scheme as every SDK writes it, told apart without a regular expression. */
+/** Compared without a regular expression. */
 const usualScheme = 'Bearer ';
 
-/** The kind of principal that each form of token speaks for. An OAuth client's own secret opens no route. */
+/** An OAuth client's own secret opens no route. */
 const principalOf = { p: 'project_key', a: 'admin_key', t: 'oauth_client' } as const;
 
-/**
- * `Authorization` alone where it is present; `x-api-key` where the route reads it (contract A.5). As `Bearer` and the
- * token, however the scheme was written.
- */
+/** `Authorization`, else `x-api-key` if the route reads it (contract A.5); as `Bearer` and the token. */
 const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refusal => {
   const authorization = head.header('authorization');
   if (authorization?.startsWith(usualScheme)) return authorization;
@@ -58,14 +55,12 @@ const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refu
 };
 
 /**
- * Judges API keys and access tokens at the headers of a request (contract F.2, F.3): form and checksum, then the directory,
- * then expiry; then the limits count the attempt, whatever follows; then kind, permission and the organization's state.
- * Never waits and never echoes what was sent. What known credentials do is noted; that a limit refused them the windows
- * themselves tell.
+ * In this order (contract F.2, F.3): form and checksum, directory, expiry; the limits count the attempt whatever
+ * follows; then kind, permission and the organization's state. Synchronous; never echoes what was sent.
  */
 export const apiKeyGate = (options: {
   readonly directory: Directory;
-  /** Live peppers, the current one first. */
+  /** The current one first. */
   readonly peppers: readonly string[];
   readonly clock: Clock;
   readonly accessLog: AccessLog;
@@ -92,7 +87,7 @@ export const apiKeyGate = (options: {
     return undefined;
   };
 
-  /** Whose token it is, as the directory has it now; undefined where it is nobody's. */
+  /** As the directory has it now; undefined if unknown. */
   const identify = (text: string): KnownToken | undefined => {
     const known = tokens.get(text) ?? recognize(text);
     if (known?.found.stale !== true) return known;
@@ -102,19 +97,16 @@ export const apiKeyGate = (options: {
     return known;
   };
 
-  /**
-   * Who sends what nobody knows is told so sixty times a minute and address (contract F.3). Who sends nothing is not
-   * guessing.
-   */
+  /** Sixty refusals a minute and address, then a 429 (contract F.3). A request without a credential does not count. */
   const rejectUnknownCredential = (head: Head, refused: Refusal): Refusal => {
     const seconds = windows.failed.count(head.ip, clock.monotonic());
     return seconds === 0 ? refused : addressRefusal(seconds);
   };
 
-  /** Whether a token that is not known here may be known elsewhere, which is nobody's fault. */
+  /** It may be known elsewhere. */
   const mayBeKnown = (token: string): boolean => knowledge.isBehind && tokenKind(token) !== null;
 
-  /** Who sends what cannot be a token is not guessing either. */
+  /** What cannot be a token does not count as a guess. */
   const unidentified = (head: Head, text: string): Refusal => {
     const token = text.slice(usualScheme.length);
     if (!tokenBytes.test(token)) return malformed;
@@ -128,11 +120,8 @@ export const apiKeyGate = (options: {
   };
 
   /**
-   * A key that does not work any more is counted in its own windows and nobody else's (contract F.3).
-   *
-   * Unspecified: keys that have been deleted, and access tokens. A deleted key is as good as unknown. A token has no window
-   * of its own but its client's, which a token that has leaked and does not work must not use up; so both count for the
-   * address that sends them. The same holds of a key whose windows are its successor's or predecessor's too.
+   * An inactive key counts in its own windows only (contract F.3). Unspecified: deleted keys and access tokens count
+   * for the address. A leaked token must not use up its client's windows, nor a rotated key those of its line.
    */
   const inactive = (known: KnownToken, head: Head, limits: LimitFamily, code: Reason): InactiveLease | Refusal => {
     const { found } = known;
@@ -208,7 +197,7 @@ export const apiKeyGate = (options: {
         return leaseOf(known, access?.limits, active);
       }
       const met = known && reason ? inactive(known, head, access?.limits, reason) : unidentified(head, text);
-      // Without a route nobody is refused for a bad credential, but for too many of them.
+      // An unrouted request is not refused for a bad credential, only for too many.
       return isRefusal(met) && met.code !== 'rate_limit_exceeded' ? undefined : met;
     },
     judgeAgain(head: Head, access: Access, aim: Aim) {
@@ -231,5 +220,5 @@ export const apiKeyGate = (options: {
 };
 
 type Family = 'inference' | 'credits' | 'administration';
-/** Which windows count: the route's own, else those of the credential's kind, also on a route of another (contract F.2). */
+/** The route's own, else by the kind of credential (contract F.2). */
 type LimitFamily = BearerAccess['limits'];

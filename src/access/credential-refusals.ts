@@ -5,13 +5,13 @@ import { tokenKind } from '../ids.ts';
 import type { Inactive } from './directory.ts';
 import type { BearerPrincipal } from './principal.ts';
 
-/** Why a request is refused for its credential: 401 for who it is not, 403 for what it may not (contract A.5). */
+/** 401 for authentication, 403 for permission (contract A.5). */
 
 const challenge = 'Bearer realm="api"';
 const unproven = { headers: { 'WWW-Authenticate': challenge } };
-/** Of a request without a credential. */
+/** Without a credential. */
 export const missing = refusal('missing_credentials', unproven);
-/** Of an `Authorization` that is none: empty, or not the scheme, one space and a token (contract A.5). */
+/** `Authorization` is empty, or not the scheme, one space and a token (contract A.5). */
 export const malformed = refusal('missing_credentials', {
   ...unproven,
   message: 'There is no API key in what was sent. Send it as "Authorization: Bearer <key>", with one space.',
@@ -22,7 +22,7 @@ const badToken = (code: Code): Refusal => {
   const header = `${challenge}, error="invalid_token", error_description="${message.replaceAll('"', "'")}"`;
   return refusal(code, { headers: { 'WWW-Authenticate': header } });
 };
-/** Of a credential that does not work, by its reason. */
+/** By the reason. */
 export const refusals = {
   invalid_api_key: badToken('invalid_api_key'),
   api_key_revoked: badToken('api_key_revoked'),
@@ -33,12 +33,12 @@ export const refusals = {
 };
 
 const soon = { headers: { 'Retry-After': '1' } };
-/** Of a token that is not known here, while what is known here is behind. */
+/** Unknown here, while the knowledge is behind. */
 export const behind = refusal('dependency_unavailable', soon);
-/** Of every token, once what is known here is older than the operator allows. */
+/** The knowledge is older than the operator allows. */
 export const tooOld = refusal('credentials_stale', soon);
 
-/** Of a token that nobody has. */
+/** Unknown everywhere. */
 export const unknown = (token: string): Refusal =>
   tokenKind(token) === 't' ? refusals.invalid_access_token : refusals.invalid_api_key;
 
@@ -65,21 +65,21 @@ const wantedBy = (access: BearerAccess): string => {
 
 export type Reason = keyof typeof refusals;
 
-/** Why a known credential does not work now; undefined where it does. */
+/** Undefined if it works. */
 export const whyInactive = (found: BearerPrincipal | Inactive, clock: Clock): Reason | undefined => {
   if (found.inactive !== undefined) return found.inactive;
   if (found.expiresAt === null || found.expiresAt > clock.wall()) return undefined;
   return found.kind === 'oauth_client' ? 'access_token_expired' : 'api_key_expired';
 };
 
-/** What a good credential is refused for all the same. */
+/** Refusals of valid credentials. */
 export const denial = (head: Head, access: BearerAccess, found: BearerPrincipal): Refusal | undefined => {
   if (!isFor(access, found)) {
     return refusal('credential_type_not_allowed', { message: `This route takes ${wantedBy(access)}.` });
   }
   if (access.adminKeyOnly && head.header('origin') !== undefined) return browserNotAllowed;
   if (!found.permissions.has(access.permission)) return lacks(access.permission);
-  // A suspended organization may still look, and neither spend nor change (contract B.1, F.2).
+  // A suspended organization may read, not spend or change (contract B.1, F.2).
   if (found.organizationStatus === 'suspended' && !access.permission.endsWith(':read')) return organizationSuspended;
   return undefined;
 };

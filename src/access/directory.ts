@@ -7,7 +7,7 @@ import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { Recorded } from '../kernel/store/store.ts';
 import type { Identity, Principal } from './principal.ts';
 
-/** A credential that is known and does not work; the holder proved the secret, so the reason may be told (contract A.5). */
+/** The secret was proven, so the reason may be shown (contract A.5). */
 export interface Inactive extends Identity {
   readonly inactive: Extract<
     Code,
@@ -16,44 +16,38 @@ export interface Inactive extends Identity {
 }
 
 /**
- * The credentials in memory, in front of their read model: 0.3 µs against 2–3 µs a look-up (architecture 1.4). It holds
- * what was asked for lately and forgets an entry before a change of it can be seen anywhere; there is no time-to-live. A command that takes access away marks it here before its answer is sent.
+ * Credentials in memory: 0.3 µs against 2–3 µs for the read model (architecture 1.4). An entry is forgotten before its
+ * change is visible anywhere; no time-to-live. A command that takes access away marks it here before its answer.
  */
 export interface Directory {
-  /**
-   * By the digest of a token, 32 latin1 characters; null where nobody has it. Expiry is compared by the caller, who may keep
-   * what is found as long as it is not `stale`.
-   */
+  /** Null if unknown. The caller checks expiry, and may keep the result until it is `stale`. */
   find(digest: string): Principal | Inactive | null;
   /**
-   * Called with every batch before and after the read models commit it. In between, what it changes is read anew each time:
-   * another process may have seen the commit already, and told somebody that it is done.
+   * Called for every batch before and after the read models commit it. In between its entries are read anew, because
+   * another process may already have acknowledged the commit.
    */
   committing(batch: readonly Recorded[]): void;
   committed(batch: readonly Recorded[]): void;
-  /** Called when the read models have forgotten everything. */
+  /** The read models were cleared. */
   cleared(): void;
-  /**
-   * From now on the credential, or every one of the project or OAuth client, is refused for `reason`, until the read
-   * models have applied what happened at `position`. Null, for a command that found nothing left to do, changes nothing: its twin has been here.
-   */
+  /** Until the read models have applied `position`. Null changes nothing: an earlier command has done it. */
   refuse(id: string, position: bigint | null, reason?: Inactive['inactive']): void;
 }
 
 type Refused = Map<string, { readonly position: bigint; readonly reason: Inactive['inactive'] }>;
 
-/** Most entries kept; each takes about half a kilobyte. */
+/** About half a kilobyte each. */
 const capacity = 200_000;
 
-/** By these a credential is judged. */
+/** They decide whether a credential works. */
 export const credentialTables = [credentialRows, organizationRows, projectRows];
 
 export const directory = (models: () => ReadModels, limit = capacity): Directory => {
   const entries = new Map<string, { found: Principal | Inactive; groups: readonly string[] }>();
-  /** Digests of the entries that a change of a key, project or organization makes stale. */
+  /** Entries that a change of a key, project or organization makes stale. */
   const groups = new Map<string, Set<string>>();
   const refused: Refused = new Map();
-  /** Ids in the batch that is being committed. */
+  /** In the batch that is being committed. */
   const changing = new Set<string>();
 
   const forget = (digest: string): void => {
@@ -120,7 +114,7 @@ export const directory = (models: () => ReadModels, limit = capacity): Directory
   };
 };
 
-/** Sets that have been made, by what is in them: most credentials have one of a few, which then stays in the caches. */
+/** Shared sets: few differ, and they stay in the CPU's caches. */
 const sets = new Map<string, ReadonlySet<string>>();
 const mostSets = 1_000;
 
@@ -134,12 +128,9 @@ const setOf = (permissions: readonly string[]): ReadonlySet<string> => {
   return set;
 };
 
-/**
- * What is found, of whichever kind, with all fields: the objects of several shapes that there were before cost each request
- * 1.4 µs at the gate (measured).
- */
+/** One shape for all kinds: several shapes cost 1.4 µs per request at the gate (measured). */
 class Found {
-  // What every request looks at, side by side.
+  // Read by every request, so kept together.
   stale = false;
   noted = false;
   usedAt = 0;
@@ -176,7 +167,6 @@ class Found {
   }
 }
 
-/** Whose credential it is, of all kinds. */
 type Whose = Pick<Found, 'kind' | 'id' | 'organizationId' | 'projectId' | 'windowsOf' | 'sharesWindows'>;
 type Events = Pick<
   Found,
@@ -193,11 +183,11 @@ const noEvents: Events = {
   expiresAt: null,
 };
 
-/** Whether a credential works is the conjunction of its own state and those of its project or client and organization. */
+/** It works if it, its project or client, and its organization do. */
 const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Principal | Inactive => {
   const isToken = row.kind === 'oauth_token';
   const { organizationId } = row;
-  // Who acts by a token is the client: its tokens are many hands of one caller (contract F.1, I).
+  // A token acts for its client: all its tokens are one caller (contract F.1, I).
   const whose: Whose = {
     kind: isToken ? 'oauth_client' : row.kind,
     id: isToken ? row.ownerId : row.id,

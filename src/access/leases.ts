@@ -13,24 +13,23 @@ import type { Meter as Account, Asked } from '../usage/meter.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts';
 
-/** Where the accounts of requests are kept. */
 export interface Accounts {
-  /** Why nothing more can be written down, so that no request may be given to an upstream; undefined while it can. */
+  /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /** @returns null where the organization cannot pay for the request, or where `whyFull` says that it cannot be written down */
+  /** Null without credit, or if it cannot be written, with `whyFull`. */
   begin(asked: Asked): Account | null;
 }
 
 const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
 const noCredit = refusal('insufficient_credits');
-/** What a request is told whose account could not be kept (contract M.5). */
+/** Contract M.5. */
 const noRoom = (why: string): Refusal =>
   refusal('dependency_unavailable', {
     message: `Requests for models are not taken at the moment: ${why}.`,
     headers: { 'Retry-After': '1' },
   });
 
-/** What every pass does: it is counted when it is made, and tells of the windows that refused it. */
+/** Counted when made; reports the windows that refused it. */
 export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   readonly principal: BearerPrincipal;
   denied: Refusal | undefined = undefined;
@@ -38,7 +37,7 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   protected readonly clock: Clock;
   protected readonly store: WindowStore;
   protected readonly who: LimitSubject;
-  /** The limits that refused; 0 while none has. */
+  /** Bits of the limits that refused. */
   protected why = 0;
 
   constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: LimitSubject) {
@@ -75,18 +74,12 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
     return unmetered;
   }
   end(): void {}
-  /**
-   * Of its own kind's windows, also on a route that takes another kind.
-   *
-   * Unspecified: which headers such an answer has. Those of the route's group would tell of windows that the credential
-   * does not have.
-   */
+  /** Of the credential's own windows. Unspecified: a route's group may have windows that it does not. */
   abstract lines(): string;
 }
 
-/** A pass that holds one request in flight, by its ticket. */
+/** Holds a request in flight by its ticket. */
 abstract class TicketLease extends CountedLease {
-  /** The open ticket; null where there is none or it has ended. */
   protected ticket: Ticket | null;
 
   constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: LimitSubject) {
@@ -108,7 +101,7 @@ abstract class TicketLease extends CountedLease {
   }
 }
 
-/** Of an inference request: requests, tokens and requests in flight of key, project and organization. */
+/** Requests, tokens and concurrency of key, project and organization. */
 export class InferenceLease extends TicketLease {
   private reserved: Ticket | null = null;
   private kept: Account | null = null;
@@ -119,7 +112,7 @@ export class InferenceLease extends TicketLease {
     this.accounts = accounts;
   }
 
-  /** A request whose client has gone reserves nothing: its upstream call is aborted before it begins. */
+  /** Nothing if the client has gone: the upstream call is aborted before it begins. */
   override reserve(tokens: number): Refusal | undefined {
     if (this.ticket === null) return undefined;
     const { whyFull } = this.accounts;
@@ -134,12 +127,12 @@ export class InferenceLease extends TicketLease {
     return undefined;
   }
 
-  /** A request whose client has gone before its upstream was asked has none. */
+  /** None if the client has gone before the upstream was asked. */
   override meter(metered: Metered): Meter | Refusal {
     if (this.ticket === null) return unmetered;
     const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
     const { requestId, model, api, estimatedTokens, images, searches, maxTokens } = metered;
-    // Each by its name: to spread what is metered costs a request a microsecond.
+    // Member by member: a spread costs a microsecond per request.
     const asked = {
       requestId,
       model,
@@ -187,7 +180,6 @@ export class InferenceLease extends TicketLease {
   }
 }
 
-/** Of `GET /v1/credits`, which has limits of its own; the token headers are those of inference (contract F.5). */
 export class CreditsLease extends CountedLease {
   private readonly inference: WindowStore;
   private readonly payer: LimitSubject;
@@ -209,14 +201,11 @@ export class CreditsLease extends CountedLease {
   }
 }
 
-/**
- * Of a key that does not work any more: it is counted in its own windows and told of these alone, since those of its project
- * and organization are none of its business any more (contract F.3, F.5).
- */
+/** Its project and organization are neither counted nor reported (contract F.3, F.5). */
 export class InactiveLease extends CountedLease {
   private readonly tell: (why: number) => string;
 
-  /** @param tell the header lines of the key's own windows, where the limits in `why` have refused it */
+  /** @param tell the header lines of the key's windows, if a limit in `why` has refused */
   constructor(
     found: Identity,
     refused: Refusal,
@@ -224,7 +213,7 @@ export class InactiveLease extends CountedLease {
     [store, who]: readonly [WindowStore, LimitSubject],
     tell: (why: number) => string,
   ) {
-    // Nobody acts for it: a request that is denied gets no further.
+    // Denied requests get no further, so nobody acts for it.
     super(found as BearerPrincipal, clock, store, who);
     this.why = countInactive(store, who, clock.monotonic());
     this.denied = refused;
@@ -240,7 +229,6 @@ export class InactiveLease extends CountedLease {
   }
 }
 
-/** Of an administration request: requests and requests in flight of credential and organization. */
 export class AdministrationLease extends TicketLease {
   override lines(): string {
     return administrationLines(this.store, this.who, this.why, this.clock.monotonic(), this.clock.wall());

@@ -2,7 +2,7 @@ import { type Refusal, refusal } from '../errors.ts';
 import type { Wait } from '../limits/http/retry-after.ts';
 import type { MetricName, ScopeName } from '../limits/record/metrics.ts';
 
-/** `line`: a key, of whose windows others have a part. */
+/** `line`: a key whose windows other keys share. */
 type Whose = ScopeName | 'line';
 
 const whose: Readonly<Record<Whose, string>> = {
@@ -29,9 +29,8 @@ const refused = (reason: string, seconds: number): Refusal =>
     headers: { 'Retry-After': String(seconds) },
   });
 
-/** What was said of one limit. */
 class SaidOf {
-  /** Whole, by the seconds to wait. */
+  /** By whole seconds to wait. */
   readonly last = new Array<Said | undefined>(remembered).fill(undefined);
   count = 0;
 }
@@ -42,21 +41,15 @@ interface Said {
   readonly refusal: Refusal;
 }
 
-/** A power of two, above the seconds of a minute. */
+/** A power of two above 60. */
 const remembered = 64;
 
-/**
- * What was said last of each scope and metric, by seconds: a flood of refusals repeats the same few sentences, and a
- * refusal must cost less than an answer.
- */
+/** Cached by scope, metric and seconds: a flood repeats few sentences, and a refusal must cost less than an answer. */
 const said = new Map(
   Object.keys(whose).map((scope) => [scope, new Map(Object.keys(what).map((metric) => [metric, new SaidOf()]))]),
 );
 
-/**
- * The 429 of a limit: scope, metric, limit and seconds are in the message (contract F.6).
- * @param shares whether the windows of the key are those of its line
- */
+/** Names scope, metric, limit and seconds (contract F.6). @param shares whether the key's windows are its line's */
 export const limitRefusal = ({ scope, metric, limit, seconds }: Wait, shares = false): Refusal => {
   const who: Whose = scope === 'key' && shares ? 'line' : scope;
   const of = said.get(who)!.get(metric)!;
@@ -69,7 +62,7 @@ export const limitRefusal = ({ scope, metric, limit, seconds }: Wait, shares = f
   return made;
 };
 
-/** The 429 of an address that sends unknown credentials (contract F.3). */
+/** For unknown credentials from one address (contract F.3). */
 export const addressRefusal = (seconds: number): Refusal => {
   ofAddresses += 1;
   return refused('too many requests with unknown credentials came from this address', seconds);
@@ -77,7 +70,7 @@ export const addressRefusal = (seconds: number): Refusal => {
 
 let ofAddresses = 0;
 
-/** How often each limit was named in a 429 of this process, where it was. */
+/** Since the start, for limits that were named in a 429. */
 export const limitRefusals = (): { readonly scope: string; readonly metric: string; readonly count: number }[] =>
   [
     ...[...said].flatMap(([scope, metrics]) => [...metrics].map(([metric, { count }]) => ({ scope, metric, count }))),

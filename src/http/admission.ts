@@ -7,7 +7,7 @@ import { parseQuery } from './request/query.ts';
 import type { Head } from './route.ts';
 import { type Match, readParameters } from './router.ts';
 
-/** What the headers of a request have earned it: everything of a call but its body. */
+/** What the headers of a request have earned it: all of a call but its body. */
 export class Admission<P> {
   readonly principal: P;
   readonly params: unknown;
@@ -43,11 +43,7 @@ const headersOf = (target: Endpoint, head: RequestHead): Refused | undefined => 
   return undefined;
 };
 
-/**
- * The part of the check order that follows the credential and its limits and needs no body (contract F.2): path ids, query
- * and headers 400/422, find 404.
- * @throws whatever the route's `find` throws, which is a `Fault` when the resource is not there
- */
+/** Path ids, query and headers 400/422, find 404 (contract F.2). @throws what `find` throws */
 export const checkRequest = <P>(
   target: Endpoint,
   match: Match<Endpoint>,
@@ -66,11 +62,11 @@ export const checkRequest = <P>(
 
 const isAt = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
 
-/** What there is for those who look for another API of models (contract E.1). */
+/** Listed for clients of other model APIs (contract E.1). */
 const modelRoutes =
   'Models are called with POST /v1/messages, POST /v1/chat/completions and POST /v1/responses; POST /v1/messages/count_tokens counts.';
 
-/** SDKs differ in whether their base URL has the /v1, so it is what is wrong most often. */
+/** The most frequent mistake: SDKs differ in whether the base URL has /v1. */
 const misplaced = (path: string): string | undefined => {
   if (isAt(path, '/v1/v1')) return 'No such route: /v1 is in the path twice. Leave it out of the base URL.';
   const family = familyOf(path);
@@ -79,10 +75,10 @@ const misplaced = (path: string): string | undefined => {
   return 'No such route. Paths begin with /v1: add it to the base URL.';
 };
 
-/** Calls of other APIs on paths that read as the id of a response: no method would help them. */
+/** Paths of other APIs that match the id of a response: no method would help. */
 const elsewhere: ReadonlySet<string> = new Set(['/v1/responses/input_tokens', '/v1/responses/compact']);
 
-/** The 404 or 405 of a path or method that no route has. */
+/** The 404 or 405 without a route. */
 export const unrouted = (
   match: Match<Endpoint> | undefined,
   { method, path }: Pick<Head, 'method' | 'path'>,

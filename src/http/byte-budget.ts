@@ -1,6 +1,6 @@
 import { type Refusal, refusal } from '../errors.ts';
 
-/** Unspecified: what part of all bytes the requests of one organization may hold. */
+/** Unspecified: an organization's share. */
 const sharedBy = 4;
 
 const ofOrganization = refusal('server_busy', {
@@ -8,7 +8,6 @@ const ofOrganization = refusal('server_busy', {
 });
 const ofAll = refusal('server_busy');
 
-/** Bytes that requests in flight hold in memory: over all of a server, and of each account. */
 export class ByteBudget {
   used = 0;
   readonly #most: number;
@@ -20,10 +19,7 @@ export class ByteBudget {
     this.#share = Math.floor(most / sharedBy);
   }
 
-  /**
-   * @param account whose share it is: an organization's id, or empty for a request without a credential
-   * @returns the 503 where they are too many; then nothing is taken
-   */
+  /** @param account an organization's id, or empty. Returns a 503 if exceeded; then nothing is taken. */
   take(account: string, bytes: number): Refusal | undefined {
     const held = (this.#held.get(account) ?? 0) + bytes;
     if (held > this.#share) return ofOrganization;

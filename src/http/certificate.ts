@@ -1,29 +1,28 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
-/** Where the certificate of a server is, with those that lead to its authority, and its private key; both in PEM. */
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
-/** What the two files held when they were read. */
+/** Both files at one time. */
 export interface Certificate {
   readonly files: CertificateFiles;
-  /** Tells one content from another; the key itself is not kept. */
+  /** Identifies the content without keeping the key. */
   readonly digest: string;
   readonly validFrom: Date;
   readonly validTo: Date;
 }
 
-/** What a look at the files has come to: a new content is served from now on, or why it is not, or what is served has expired. */
+/** New content in force, why it is not, or an expiry. */
 export type CertificateNews = { readonly validTo: Date } | { readonly fault: string } | { readonly expired: Date };
 
-/** Files that no server can use; the message is one sentence, and holds nothing of what is in them. */
+/** `message` is one sentence without content of the files. */
 export class UnusableCertificate extends Error {
   override readonly name = 'UnusableCertificate';
   readonly of: 'certificate' | 'key';
-  /** Tells this fault of this content from any other, and from the content itself: by tomorrow it may be usable. */
+  /** Identifies fault and content: the content may be usable tomorrow. */
   readonly identity: string;
   constructor(of: 'certificate' | 'key', message: string, digest: string) {
     super(message);
@@ -40,7 +39,7 @@ const digestOf = (...contents: readonly Uint8Array[]): string => {
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
 
-/** The certificates of a file, the server's first; undefined where one cannot be read, also the last of a file that is half written. */
+/** The server's first; undefined if one is unreadable, or the file is half written. */
 const chainIn = (pem: Buffer): readonly X509Certificate[] | undefined => {
   const text = pem.toString('latin1');
   if (text.replace(block, '').includes('---')) return undefined;
@@ -48,7 +47,6 @@ const chainIn = (pem: Buffer): readonly X509Certificate[] | undefined => {
   return attempt(() => certificates.map(([certificate]) => new X509Certificate(certificate)));
 };
 
-/** The result, or undefined where it throws: what OpenSSL says of a file helps nobody, and may cite it. */
 const attempt = <T>(work: () => T): T | undefined => {
   try {
     return work();
@@ -63,7 +61,7 @@ const contentOf = (of: 'certificate' | 'key', file: string): Promise<Buffer> =>
     throw new UnusableCertificate(of, `${file} cannot be read (${code}).`, '');
   });
 
-/** Reads the two files, and whether they belong to each other. @throws UnusableCertificate */
+/** Also checks that they match. @throws UnusableCertificate */
 export const readCertificate = async (files: CertificateFiles): Promise<Certificate> => {
   const { certFile, keyFile } = files;
   const cert = await contentOf('certificate', certFile);
@@ -80,28 +78,23 @@ export const readCertificate = async (files: CertificateFiles): Promise<Certific
   return { files, digest, validFrom: new Date(leaf.validFrom), validTo: new Date(leaf.validTo) };
 };
 
-/** Why a certificate should not come into force today; undefined where it may. */
-const untimely = ({ validFrom, validTo }: Certificate, now = Date.now()): string | undefined => {
+/** Undefined if valid today. */
+const untimely = ({ validFrom, validTo }: Certificate): string | undefined => {
+  const now = Date.now();
   if (validTo.getTime() <= now) return `expired at ${validTo.toISOString()}`;
   if (validFrom.getTime() > now) return `is not valid before ${validFrom.toISOString()}`;
   return undefined;
 };
 
 export interface CertificateWatch {
-  /** Has new connections be served with what is in the files now. @throws Error where the server cannot use it */
+  /** For new connections. @throws Error if unusable */
   readonly use: () => void;
-  /** Told of each new content, and of an expiry, once. */
   readonly tell: (news: CertificateNews) => void;
-  /** How often the files are read. Their content decides: they may be links that are turned to other files. */
+  /** Compared by content, because the files may be symlinks that change. */
   readonly everyMs?: number | undefined;
 }
 
-/**
- * Follows the two files while they change. What is faulty is told only when it is found twice: of two files that are
- * renewed one comes first.
- * @param first what is served now
- * @returns `look`, which reads the files at once, and what ends it
- */
+/** A fault is reported when found twice, because renewals replace one file first. */
 export const followCertificate = (
   first: Certificate,
   { use, tell, everyMs = 1000 }: CertificateWatch,

@@ -4,7 +4,7 @@ import { responseHeaders } from './openapi/openapi-headers.ts';
 import { type Head, type Headers, route } from './route.ts';
 import { allowOf } from './router.ts';
 
-/** Request headers that Weir reads or the SDKs send from a page, beside `x-stainless-…`. */
+/** Headers that Weir reads or SDKs send from pages, beside `x-stainless-…`. */
 const readHeaders: ReadonlySet<string> = new Set([
   'accept',
   'anthropic-beta',
@@ -22,21 +22,20 @@ const readHeaders: ReadonlySet<string> = new Set([
 ]);
 const ofSdks = /^x-stainless-[a-z-]+$/;
 
-/** Beside those that the description has. */
+/** Beside those in the OpenAPI document. */
 const exposed = ['x-request-id', 'x-should-retry', 'Idempotent-Replayed', 'ETag', 'Allow'];
 const exposedNames = [...Object.keys(responseHeaders), ...exposed].join(', ');
 
-/** Unspecified: how long, in seconds, a browser keeps what a preflight has told; Chromium keeps nothing for longer. */
+/** Unspecified: seconds that a preflight is cached, Chromium's maximum. */
 const maxAgeSeconds = '7200';
 
-/** So that no cache gives the answer of one origin to another. */
+/** Keeps caches from mixing the answers of origins. */
 const varying = '\r\nVary: Origin';
 
-/** Whose pages may read answers (Fetch standard, CORS protocol; contract A.7). Never with cookies: Weir has none. */
 export class Cors {
   readonly #linesOf: ReadonlyMap<string, string>;
 
-  /** @param origins as browsers send them, as the configuration has checked them */
+  /** @param origins as browsers send them, validated */
   constructor(origins: readonly string[]) {
     this.#linesOf = new Map(
       origins.map((origin) => [
@@ -46,7 +45,7 @@ export class Cors {
     );
   }
 
-  /** What every answer to this origin has, as header lines that begin with CR LF. */
+  /** Header lines that begin with CR LF. */
   lines(origin: string | undefined): string {
     return origin === undefined ? varying : (this.#linesOf.get(origin) ?? varying);
   }
@@ -58,7 +57,7 @@ export class Cors {
 
 const isRead = (name: string): boolean => readHeaders.has(name) || ofSdks.test(name);
 
-/** What a preflight is told beyond the lines of every answer. */
+/** For preflights only. */
 const permissions = (head: Head, allow: string): Headers => {
   const asked = head.header('access-control-request-headers') ?? '';
   const granted = asked
@@ -85,7 +84,7 @@ const optionsOf = (path: string, endpoints: readonly Endpoint[], cors: Cors | un
     summary: 'What may be asked here',
     tag: 'Operations',
     family: endpoints[0]!.family,
-    // A preflight never carries any.
+    // Preflights carry none.
     access: { credential: 'none' },
     replies: { 204: { description: 'The methods of the path.' } },
     handle({ head }) {
@@ -102,7 +101,7 @@ const optionsOf = (path: string, endpoints: readonly Endpoint[], cors: Cors | un
   return { ...endpoint(definition), crossOrigin };
 };
 
-/** The answer to OPTIONS of every path that has a route: its methods, and to a preflight what CORS permits there. */
+/** Answers OPTIONS of every routed path with its methods, and preflights with CORS permissions. */
 export const optionsEndpoints = (endpoints: readonly Endpoint[], cors: Cors | undefined): Endpoint[] => {
   const byPath = new Map<string, Endpoint[]>();
   for (const each of endpoints) byPath.set(each.path, [...(byPath.get(each.path) ?? []), each]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Code, Refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 import { Refused, refused } from './refused.ts';
 import { parseForm } from './request/form.ts';
 import { parseJson } from './request/json.ts';
@@ -7,13 +7,11 @@ import { formMedia, isFormMedia, isJsonMedia } from './request/media.ts';
 import { type Family, isInference, type Method, type Route } from './route.ts';
 import { invalid, type Part } from './validation/validate.ts';
 
-/** Bytes of a body where the route says nothing else (contract A.3). */
+/** The default (contract A.3). */
 const defaultBodyLimit = 64 * 1024;
 
-/** A schema made ready: the value, or why not. */
 export type Check = (value: unknown) => unknown | Refused;
 
-/** A route made ready to serve. */
 export interface Endpoint {
   readonly route: Route;
   readonly method: Method;
@@ -25,23 +23,20 @@ export interface Endpoint {
   readonly body: ((bytes: Buffer, principal: unknown) => unknown | Refused) | undefined;
   readonly bodyLimit: number;
   readonly takesForm: boolean;
-  /**
-   * Whether pages of allowed origins may read its answers: not where an Admin key alone will do, nor where OAuth clients
-   * show their secret (contract A.3).
-   */
+  /** False where only an Admin key is accepted or OAuth clients send secrets (contract A.3). */
   readonly crossOrigin: boolean;
 }
 
 /** Makes a schema ready to judge a part of requests. */
 export const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: string): Check => {
-  // zod generates a fast path for what it can and keeps its interpreter for the rest.
+  // zod compiles what it can and interprets the rest.
   const compiled = z.compile(schema);
   return (value) => {
     const result = compiled.safeParse(value);
     if (result.success) return result.data;
     if (wrap === undefined) return new Refused(invalid(family, part, value, result.error));
     if (value === undefined) {
-      // What is absent has no place in a document; the schema knows what should have been sent.
+      // Nothing was sent; the schema knows what is missing.
       const param = `${part}.${wrap}`;
       const message = `${param}: ${result.error.issues[0]?.message}`;
       return refused('validation_failed', { param, message });
@@ -51,10 +46,7 @@ export const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: st
   };
 };
 
-/**
- * What an administration route takes of a query, and nothing else: a filter that is not obeyed would lie (contract A.2).
- * SDKs of models send more than anybody reads.
- */
+/** Administration refuses unknown parameters: an ignored filter would mislead (contract A.2). */
 const queryOf = ({ access, query, path }: Route): z.ZodType | undefined => {
   if (access.credential !== 'admin') return query;
   if (query === undefined) return z.strictObject({});
@@ -93,9 +85,8 @@ export const endpoint = (route: Route): Endpoint => {
   };
 };
 
-/** Of a header's value, which a client may make as long as it likes. */
 const longestQuote = 100;
-/** A coding, or a media type with its parameters. Anything else may be a credential in the wrong header. */
+/** A coding or media type; anything else may be a credential in the wrong header. */
 const sayable = /^[\w!#$&^.+*-]+(\/[\w!#$&^.+*-]+([ \t]*;[ \t]*[\w-]+="?[\w.:+-]+"?)*)?$/;
 const shortened = (value: string): string => (value.length > longestQuote ? `${value.slice(0, longestQuote)}…` : value);
 
@@ -115,14 +106,13 @@ const badMedia = (target: Endpoint, type: string | undefined, encoding?: string)
 
 const inThousands = new Intl.NumberFormat('en-US');
 
-/** A body that cannot be taken in. @param most bytes that would have been */
-export const refusedBody = (code: Code, most: number): Refusal => {
-  if (code !== 'request_too_large') return refused(code).refusal;
+/** @param most bytes that would have been accepted */
+export const refusedBody = (most: number): Refusal => {
   const message = `The request body is too large: this route takes at most ${inThousands.format(most)} bytes.`;
-  return refused(code, { message }).refusal;
+  return refusal('request_too_large', { message });
 };
 
-/** Whether the body's form is acceptable, as far as the headers tell: 411, 415 or 413, in this order. */
+/** 411, 415 or 413, in this order. */
 export const judgeBodyHeaders = (
   target: Endpoint,
   header: (name: string) => string | undefined,
@@ -136,11 +126,11 @@ export const judgeBodyHeaders = (
   if (isEncoded && takesBody) return badMedia(target, type, encoding);
   const isMedia = target.takesForm ? isFormMedia : isJsonMedia;
   if (target.body && !isMedia(type)) return badMedia(target, type);
-  if (framing.length > target.bodyLimit && takesBody) return refusedBody('request_too_large', target.bodyLimit);
+  if (framing.length > target.bodyLimit && takesBody) return refusedBody(target.bodyLimit);
   return undefined;
 };
 
-/** The body as its schema sees it, or 400 / 422. A route without a body accepts nothing or `{}` (contract A.3). */
+/** Returns 400 or 422 if invalid. A route without a body accepts nothing or `{}` (contract A.3). */
 export const readBody = (target: Endpoint, bytes: Buffer, principal: unknown): unknown | Refused => {
   if (target.method === 'GET') return undefined;
   if (target.body) return target.body(bytes, principal);

@@ -1,7 +1,6 @@
 import { type Code, catalogue, type Detail, type Refusal } from '../errors.ts';
 import type { Family, Headers } from './route.ts';
 
-/** An error as it goes over the wire. */
 export interface Failure {
   readonly status: number;
   readonly headers: Headers;
@@ -10,7 +9,7 @@ export interface Failure {
 
 type Vocabulary = (status: number, refused: Refusal) => string;
 
-/** ADMIN types that the code decides and not its status alone (contract E.1). Keys are codes, also of later stages. */
+/** ADMIN types decided by the code (contract E.1). */
 const adminByCode: Readonly<Record<string, string>> = {
   content_refused: 'moderation_error',
   policy_violation: 'policy_error',
@@ -60,7 +59,7 @@ const chatByStatus: Readonly<Record<number, string>> = {
 const chatType: Vocabulary = (status) =>
   chatByStatus[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
 
-/** Codes that always say when to come back (contract E.2); a refusal's own header wins. */
+/** They always have a Retry-After (contract E.2); the refusal's own wins. */
 const comeBackSoon: ReadonlySet<Code> = new Set<Code>([
   'idempotency_in_progress',
   'server_busy',
@@ -70,10 +69,10 @@ const comeBackSoon: ReadonlySet<Code> = new Set<Code>([
   'credit_balance_unavailable',
 ]);
 
-/** Longest wait that the SDKs are left to sit out by themselves. */
+/** Above it SDKs are told not to retry. */
 const longestOwnWaitSeconds = 60;
 
-/** The status of a code as the callers of a family get it: CHAT and OAUTH have no 422, and 529 is for messages (contract E.1). */
+/** CHAT and OAUTH have no 422; 529 is for messages (contract E.1). */
 export const statusOf = (code: Code, family: Family, status: number = catalogue[code].status): number => {
   if ((family === 'chat' || family === 'oauth') && status === 422) return 400;
   if (family === 'messages' && code === 'provider_overloaded') return 529;
@@ -86,7 +85,7 @@ const giveUp: Headers = Object.freeze({ 'x-should-retry': 'false' });
 const soon: Headers = Object.freeze({ 'Retry-After': '1' });
 const tryAgainSoon: Headers = Object.freeze({ ...soon, ...tryAgain });
 
-/** The headers that the code and the status call for, beyond those that the refusal brings. */
+/** Beyond those of the refusal. */
 const hintsOf = (refused: Refusal, status: number): Headers => {
   const wait = refused.headers['Retry-After'];
   const isSoon = wait === undefined && comeBackSoon.has(refused.code);
@@ -97,7 +96,7 @@ const hintsOf = (refused: Refusal, status: number): Headers => {
   return isShortWait ? noHints : giveUp;
 };
 
-/** Where a `param` points, for a validation body that was not made from a schema's issues. */
+/** For validation bodies that were not made from a schema's issues. */
 const locate = (param: string | null): string[] => {
   if (param === null) return ['body'];
   const parts = param.split('.');
@@ -109,7 +108,7 @@ const detailOf = (refused: Refusal): readonly Detail[] =>
     ? refused.details
     : [{ loc: locate(refused.param), msg: refused.message, type: 'value_error', input: null, ctx: {} }];
 
-/** Messages are constants, or repeat what was said before: most of them are quoted already. */
+/** Caches quoted messages, which are mostly constants. */
 const quotes = new Map<string, string>();
 const mostQuotes = 1_000;
 
@@ -127,18 +126,13 @@ const quoted = (text: string | null): string => {
 };
 const detailText = (refused: Refusal): string => `"detail":${withoutKeys(JSON.stringify(detailOf(refused)))},`;
 
-/** What has the form of a key, of ours or of those whose APIs are spoken here. */
+/** Keys of Weir and of the provider APIs. */
 const keyLike = /(gw[pats]_|sk-)[\w-]{16,}/g;
 
-/**
- * Names of fields and values that are wrong are repeated to whoever sent them, and some write that down: a key in a wrong
- * place is not (contract E.1).
- * @param json stays a document
- */
+/** Errors repeat names and values that clients may log, so keys are cut out (contract E.1). The result stays JSON. */
 export const withoutKeys = (json: string): string => json.replace(keyLike, '$1…');
 
-// The bodies are written as text: refusals under load must cost less than answers, and JSON.stringify of an envelope
-// takes 1.2 µs where this takes 0.3. Codes and types are constants, the request id is ours.
+// Text, because refusals must cost less than answers: 0.3 µs, 1.2 by JSON.stringify. Needs no escapes.
 const adminText = (refused: Refusal, status: number, requestId: string): string =>
   `"error":{"code":"${refused.code}","message":${quoted(refused.message)},"type":"${adminType(status, refused)}",` +
   `"param":${quoted(refused.param)},"request_id":"${requestId}","doc_url":null}`;
@@ -161,20 +155,17 @@ const chatText = (refused: Refusal, status: number): string => {
   );
 };
 
-/** Codes that OAuth itself knows (RFC 6749, 5.2). */
+/** RFC 6749, 5.2. */
 const oauthCodes: ReadonlySet<Code> = new Set<Code>(['invalid_client', 'unsupported_grant_type', 'invalid_scope']);
 
-/**
- * Unspecified: what RFC 6749, 5.2 has no word for. The words for a server that fails or is busy are those of its 4.1.2.1;
- * the status says the rest.
- */
+/** Unspecified: codes without a word in RFC 6749, 5.2. Server errors use those of its 4.1.2.1. */
 const oauthError = ({ code }: Refusal, status: number): string => {
   if (oauthCodes.has(code)) return code;
   if (status === 429 || status === 503) return 'temporarily_unavailable';
   return status >= 500 ? 'server_error' : 'invalid_request';
 };
 
-/** Only what RFC 6749, 5.2 lets a description hold: ASCII without the double quote and the backslash. */
+/** RFC 6749, 5.2 allows ASCII without double quote and backslash. */
 const oauthText = (refused: Refusal, status: number): string => {
   const description = withoutKeys(refused.message)
     .replaceAll('"', "'")
@@ -197,36 +188,33 @@ const textOf = (refused: Refusal, family: Family, status: number, requestId: str
   }
 };
 
-/** A refusal ready to be sent: its own headers go out beside the hints. */
+/** Ready to send; the refusal's own headers go out beside the hints. */
 export interface FailureText {
   readonly status: number;
   readonly hints: Headers;
   readonly body: string;
 }
 
-/**
- * Turns a refusal into the status, headers and body that callers of a family read: ADMIN, MSG, MSG-429, CHAT, OAUTH
- * and DETAIL of contract E.1, the retry hints of E.2.
- */
+/** ADMIN, MSG, MSG-429, CHAT, OAUTH and DETAIL of contract E.1, with the retry hints of E.2. */
 export const failureText = (refused: Refusal, family: Family, requestId: string): FailureText => {
   const status = statusOf(refused.code, family, refused.status);
   return { status, hints: hintsOf(refused, status), body: textOf(refused, family, status, requestId) };
 };
 
-/** `failureText` as a reply of a handler, or for an error event of a stream. */
+/** As a handler's reply, or an error event of a stream. */
 export const failure = (refused: Refusal, family: Family, requestId: string): Failure => {
   const { status, hints, body } = failureText(refused, family, requestId);
   return { status, headers: { ...refused.headers, ...hints }, body: JSON.parse(body) as object };
 };
 
-/** Paths below `/v1` where clients of the chat family look for what is not here. */
+/** Unrouted paths of chat clients. */
 const chatPaths: ReadonlySet<string> = new Set([
   ...['chat', 'responses', 'completions', 'conversations', 'embeddings', 'moderations', 'rerank'],
   ...['audio', 'images', 'videos', 'realtime'],
   ...['assistants', 'threads', 'vector_stores', 'containers', 'files', 'uploads', 'batches', 'fine_tuning', 'evals'],
 ]);
 
-/** The family of a path that no route has (contract E.1). */
+/** For unrouted paths (contract E.1). */
 export const familyOf = (path: string): Family => {
   const [, version, first = ''] = path.split('/', 3);
   if (version !== 'v1') return 'admin';

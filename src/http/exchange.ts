@@ -13,26 +13,22 @@ import { ServedCall } from './served-call.ts';
 import type { Traffic } from './traffic.ts';
 import type { HttpResponse } from './uws.ts';
 
-/**
- * Bytes of a refused body that are read so that the client gets to see the answer: thrown away, or, where a limit has
- * refused, read for the tokens that the request would need (contract F.2).
- */
+/** Read of a refused body, so that the client sees the answer, or to count its tokens (contract F.2). */
 const maxDropped = 1024 * 1024;
-/** Bytes of a body that earn it a millisecond: one that is slower falls behind, and no speed saves up more than `bodyTimeoutMs`. */
+/** Bytes for each millisecond: a slower body falls behind; at most `bodyTimeoutMs` are saved up. */
 const slowestUpload = 64;
 const noBytes: Buffer = Buffer.alloc(0);
 
 const hasSeldomBody = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
-/** One request: judged at its headers, acted upon after its last byte (contract A.5). */
 export class Exchange<P> extends StreamedAnswer<P> {
   private readonly match: Match<Endpoint> | undefined;
   private readonly target: Endpoint | undefined;
   private framing: Framing = unframed;
-  /** Undefined where a limit has refused, and the body will tell for how long. */
+  /** Undefined after a limit's refusal until the body shows for how long. */
   private verdict: Admission<P> | Refusal | undefined;
   private body: Body | undefined;
-  /** Bytes of the body, and of the answer, that are charged to its account until the request ends, whoever holds them by then. */
+  /** Body and answer bytes charged to the account until the request ends. */
   private held = 0;
   private heldOfAnswer = 0;
   private received = 0;
@@ -56,7 +52,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     return versionedFamily === family || head.header('anthropic-version') === undefined ? family : versionedFamily;
   }
 
-  /** In the core's request callback: judges the headers, and answers at once where no body can follow. */
+  /** In the native callback; answers at once if no body can follow. */
   start(): void {
     try {
       this.open();
@@ -67,7 +63,6 @@ export class Exchange<P> extends StreamedAnswer<P> {
     }
   }
 
-  /** Nothing can be answered any more. */
   abandon(): void {
     this.finish();
     this.response.close();
@@ -77,19 +72,18 @@ export class Exchange<P> extends StreamedAnswer<P> {
     const { head } = this;
     const framing = frame(head.fields);
     if (isRefusal(framing)) {
-      // Where this request ends is in doubt, so nothing after it may be read.
+      // The end of this request is in doubt: nothing after it may be read.
       this.closing = true;
       this.refuse(framing);
       return;
     }
     this.framing = framing;
-    // The pinned core mis-reads chunks, and a nameless header line hides a length from it and from us: what follows
-    // on such a connection may not be a request.
+    // uWebSockets mis-reads some chunks, and may miss a length: what follows may not be a request.
     this.closing = framing.chunked || (!framing.framed && !hasSeldomBody(head.method));
     const verdict = this.judge();
     this.verdict = verdict;
     if (!framing.framed) {
-      // The core calls back after it has read the whole header block; without a length that is the last byte.
+      // Called after the whole header block; without a length that is the last byte.
       this.complete(noBytes);
     } else if (!(verdict instanceof Admission) && framing.length > maxDropped) {
       this.read();
@@ -109,7 +103,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     try {
       if (!match || !target) return this.judgeUnrouted();
       const { access, tokens } = target.route;
-      // A route without a credential that the headers show declares no principal type, so none is made up for it.
+      // A route without a credential has no principal.
       let principal = undefined as P;
       if ('permission' in access) {
         const met = this.traffic.gate.judge(head, access, target.route);
@@ -171,7 +165,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
         this.release();
         this.drop(this.received);
       } else if (isLast && this.body === undefined) {
-        // The whole body in one piece is parsed where it lies.
+        // A body in one piece is parsed in place.
         this.complete(Buffer.from(chunk));
       } else {
         this.body ??= new Body(this.framing.length === -1 ? most : this.framing.length);
@@ -181,29 +175,28 @@ export class Exchange<P> extends StreamedAnswer<P> {
     if (isLast && this.stage === 'reading') this.complete(this.body?.bytes ?? noBytes);
   }
 
-  /** @returns why no more of the body is kept: 413, or 503 where requests in flight together hold too much */
+  /** Returns 413, or 503 if requests in flight hold too much. */
   private holdBody(bytes: number, most: number): Refusal | undefined {
-    if (this.held + bytes > most) return refusedBody('request_too_large', most);
+    if (this.held + bytes > most) return refusedBody(most);
     const refused = this.traffic.bodies.take(this.account, bytes);
     if (refused === undefined) this.held += bytes;
     return refused;
   }
 
-  /** @returns the 503 where its answers hold too much */
+  /** Returns the 503 if its answers hold too much. */
   hold(bytes: number): Refusal | undefined {
-    // A request that is over gives nothing back any more, and its upstream has been told to stop.
+    // The request is over and its upstream stopped: it would release nothing.
     if (this.stage === 'done') return undefined;
     const refused = this.traffic.answers.take(this.account, bytes);
     if (refused === undefined) this.heldOfAnswer += bytes;
     return refused;
   }
 
-  /** Whose share of the server's memory it takes. */
   private get account(): string {
     return this.lease?.account ?? '';
   }
 
-  /** Bytes of the body that somebody wants to see; 0 where it is thrown away. */
+  /** Wanted bytes of the body; 0 if it is dropped. */
   private wanted(): number {
     const { target, verdict } = this;
     if (!target || target.method === 'GET') return 0;
@@ -223,7 +216,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     return this.lease === undefined ? refusal('internal_error') : this.lease.refusal(need);
   }
 
-  /** The tokens of a request that a limit has refused: none where it would be refused without a look at its tokens. */
+  /** None if the request is invalid anyway. */
   private needOf(pass: RateLimitLease<P>, target: Endpoint, bytes: Buffer): Need {
     const { head } = this;
     if (judgeBodyHeaders(target, (name) => head.header(name), this.framing)) return 0;
@@ -231,7 +224,6 @@ export class Exchange<P> extends StreamedAnswer<P> {
     return body instanceof Refused ? 0 : target.route.tokens!({ head, principal: pass.principal, body });
   }
 
-  /** The last byte has arrived. */
   private complete(bytes: Buffer): void {
     this.watched?.arrived();
     const { verdict, target, lease: pass } = this;
@@ -244,7 +236,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       return;
     }
     let admission = verdict;
-    // Between the headers and the last byte lies as long as the client likes; without a body there is no such time.
+    // Only a body takes time, in which the credential may change.
     if (this.framing.framed && pass && (pass.dated || this.traffic.gate.isTooOld)) {
       const now = this.traffic.gate.judgeAgain(this.head, target.route.access, target.route);
       if (isRefusal(now)) {
@@ -273,7 +265,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     }
     this.listen();
     this.count();
-    // Who changes something is written down with the change, which may come after the client has left.
+    // Audit entries need the address, perhaps after the client has left.
     if (this.family === 'admin') {
       this.head.keep();
       this.pause();
@@ -296,7 +288,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       if (verdict === undefined) this.refuse(this.limitRefusal('unknown'));
       else this.refuse(verdict instanceof Admission ? refusal('request_timeout') : verdict);
     } else {
-      // The core would cut the connection without an answer: its own timer begins anew with this.
+      // uWebSockets would cut the connection without an answer; this restarts its timer.
       this.response.pause();
       this.response.resume();
     }

@@ -9,10 +9,9 @@ const reasons: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'that name cannot be looked up',
 };
 
-/** Why one cannot listen, in words. */
 export const listenReason = ({ code, message }: NodeJS.ErrnoException): string => reasons[code ?? ''] ?? message;
 
-/** The same of a place, tried once more: the core says that it cannot listen there, and not why. */
+/** Binds once more with Node, because uWebSockets gives no reason. */
 export const whyNotThere = (host: string, port: number): Promise<string> =>
   new Promise((resolve) => {
     const trial = createServer();

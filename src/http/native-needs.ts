@@ -1,14 +1,12 @@
-/** Of a machine, what decides whether the prebuilt binaries of uWebSockets.js run on it. */
 export interface Host {
-  /** Version of Node. */
   readonly node: string;
   readonly platform: string;
   readonly arch: string;
-  /** Version of glibc; undefined where there is none. */
+  /** Undefined on musl. */
   readonly glibc: string | undefined;
 }
 
-/** The machine that this runs on. Takes 20 ms: for when something is wrong. */
+/** Takes 20 ms: only for errors. */
 export const thisHost = (): Host => {
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
   const { platform, arch, versions } = process;
@@ -22,11 +20,11 @@ const isOlder = (version: string, least: string): boolean => {
   return major < leastMajor || (major === leastMajor && minor < leastMinor);
 };
 
-/** Why the HTTP server could not be loaded, with what there is, what it needs and what to do; one line. */
+/** One line: what was found, what is needed, what to do. */
 export const whyNoServer = ({ node, platform, arch, glibc }: Host): string => {
   const start = 'The HTTP server cannot start:';
   const good = 'such as Debian 13 or Ubuntu 24.04.';
-  // What the binaries were linked with (architecture 12).
+  // The glibc that the binaries are linked with (architecture 12).
   const isNewer = Number(node.split('.')[0]) >= 24;
   const least = isNewer ? '2.38' : '2.27';
   if (platform === 'linux' && glibc === undefined)

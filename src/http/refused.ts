@@ -1,9 +1,6 @@
 import { type Code, type Refusal, type RefusalOptions, refusal } from '../errors.ts';
 
-/**
- * A refusal where the alternative is something the client wrote. A query `?code=&details=` or a body with these keys
- * looks like a `Refusal`; nothing that came over the wire is an instance of this.
- */
+/** A class, because a query `?code=&details=` looks like a `Refusal`; wire data is no instance. */
 export class Refused {
   readonly refusal: Refusal;
   constructor(reason: Refusal) {

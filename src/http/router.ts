@@ -2,25 +2,23 @@ import { type Refused, refused } from './refused.ts';
 import { codePoints, decodePercent } from './request/percent.ts';
 import type { Method } from './route.ts';
 
-/** What the router needs to know of a route. */
 export interface Routable {
   readonly method: Method;
   readonly path: string;
 }
 
-/** The routes of one path, by method. */
+/** By method. */
 export interface RouteNode<R> {
   readonly methods: ReadonlyMap<string, R>;
-  /** Its methods, for `Allow`. */
   readonly allow: string;
-  /** Parameter names in the order of the path; the last one may take several segments. */
+  /** In path order; the last may take several segments. */
   readonly names: readonly string[];
   readonly rest: boolean;
 }
 
 export interface Match<R> {
   readonly place: RouteNode<R>;
-  /** Raw segments of the parameters, in the order of `place.names`. */
+  /** Undecoded, in the order of `place.names`. */
   readonly raw: readonly string[];
 }
 
@@ -31,7 +29,7 @@ interface Node<R> {
   place?: RouteNode<R>;
 }
 
-/** Longest path parameter, in code points (contract A.3). */
+/** In code points (contract A.3). */
 const maxParameter = 200;
 const noRaw: readonly string[] = Object.freeze([]);
 const parameter = /^\{([A-Za-z_]+)(\*?)\}$/;
@@ -42,7 +40,7 @@ interface Draft<R> {
   readonly rest: boolean;
 }
 
-/** The methods of a path with those that come by themselves: HEAD where there is a GET (RFC 9110, 9.3.2), and OPTIONS. */
+/** GET implies HEAD (RFC 9110, 9.3.2); OPTIONS is always there. */
 export const allowOf = (methods: Iterable<Method>): string => {
   const names = new Set<string>();
   for (const method of methods) {
@@ -94,7 +92,7 @@ const insert = <R>(root: Node<R>, path: string, place: RouteNode<R>): void => {
   node.place = place;
 };
 
-/** Finds the place of a path: a literal segment wins over a parameter, a parameter over the rest. */
+/** A literal segment wins over a parameter, a parameter over the rest. */
 const find = <R>(node: Node<R>, path: string, from: number, raw: string[]): RouteNode<R> | undefined => {
   const slash = path.indexOf('/', from);
   const segment = slash === -1 ? path.slice(from) : path.slice(from, slash);
@@ -116,11 +114,7 @@ const find = <R>(node: Node<R>, path: string, from: number, raw: string[]): Rout
   return undefined;
 };
 
-/**
- * Compiles the routes into a map of fixed paths and a tree of the others. Nothing is normalised: `//`, `/./`, another
- * case or a trailing slash make another path.
- * @throws Error when two routes claim the same method and path, or a path is not understood
- */
+/** Nothing is normalised: `//`, `/./` or another case is another path. @throws Error for a duplicate */
 export const router = <R extends Routable>(routes: readonly R[]): ((path: string) => Match<R> | undefined) => {
   const drafts = new Map<string, Draft<R>>();
   for (const route of routes) {
@@ -136,7 +130,7 @@ export const router = <R extends Routable>(routes: readonly R[]): ((path: string
   const root = newNode<R>();
   for (const [path, draft] of drafts) {
     const place: RouteNode<R> = { ...draft, allow: allowOf([...draft.methods.values()].map(({ method }) => method)) };
-    // The same answer but for its body.
+    // HEAD.
     const read = draft.methods.get('GET');
     if (read) draft.methods.set('HEAD', read);
     if (place.names.length === 0) fixed.set(path, { place, raw: noRaw });
@@ -151,13 +145,12 @@ export const router = <R extends Routable>(routes: readonly R[]): ((path: string
   };
 };
 
-/** A decoded segment may name neither this level nor the one above, whatever a proxy in front makes of it. */
+/** Dot segments are refused, whatever a proxy makes of them. */
 const isDotted = (segment: string): boolean => segment === '.' || segment === '..';
 
 /**
- * Decodes the parameters of a match strictly, once.
- * @returns a refusal: 400 invalid_request for unsound percent-encoding, a hidden slash or a dot segment; 422
- *   validation_failed for a length outside 1..200 (contract A.3)
+ * Decodes once, strictly. Returns 400 invalid_request for invalid percent-encoding, a hidden slash or a dot segment;
+ * 422 validation_failed for a length outside 1..200 (contract A.3).
  */
 export const readParameters = (match: Match<unknown>): Readonly<Record<string, string>> | Refused => {
   const values: Record<string, string> = Object.create(null);

@@ -6,7 +6,6 @@ import type { Allowance, Call, Hold, Meter, Watched } from './route.ts';
 import { type TraceContext, traceContextOf } from './trace-context.ts';
 
 const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
-/** Of a route without a credential. */
 const unlimited: Allowance = {
   reserve: () => undefined,
   spent: 0,
@@ -21,7 +20,7 @@ interface Exchanging {
   hold(bytes: number): Refusal | undefined;
 }
 
-/** The call as the handler sees it. A class, because an object literal with a getter costs a third of a microsecond. */
+/** A class: an object literal with a getter costs a third of a microsecond. */
 export class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown> {
   readonly head: RequestHead;
   readonly principal: P;
@@ -56,7 +55,7 @@ export class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown
   }
 
   get hold(): Hold {
-    // Whoever keeps it keeps nothing of the request.
+    // The returned function must not keep the request.
     const { exchange } = this;
     return (bytes) => exchange.hold(bytes);
   }

@@ -16,57 +16,50 @@ import type { Watch } from './watch.ts';
 export interface ServerOptions<P> {
   readonly routes: readonly Route[];
   readonly gate: Gate<P>;
-  /** Address or name to bind. */
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Makes the `req_…` of a request. */
+  /** Makes a `req_…`. */
   readonly requestId: () => string;
   readonly clock: Clock;
-  /** Serves TLS 1.2 and 1.3, and nothing else on this port. The files are followed: new connections get what is new. */
+  /** TLS 1.2 and 1.3 only. Renewed files apply to new connections. */
   readonly certificate?: Certificate | undefined;
-  /** How often the files of the certificate are looked at. Default 1 s. */
+  /** Default 1 s. */
   readonly certificateLookMs?: number;
-  /** Addresses and networks whose `X-Forwarded-For` is believed, separated by commas. Default: none. */
+  /** Believed for `X-Forwarded-For`; comma-separated. Default: none. */
   readonly trustedProxies?: string | undefined;
-  /** Origins, as browsers send them, whose pages may read answers (CORS). Default: none. */
+  /** As browsers send them. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Who measures requests, writes them down or traces them. Default: nobody. */
+  /** Metrics, access log, traces. */
   readonly watch?: Watch<P> | undefined;
-  /** Bytes of request bodies that requests in flight hold, and as many of their answers; one organization may hold a quarter. Default 256 MiB. */
+  /** Request bodies in flight, and as much for their answers; an organization may hold a quarter. Default 256 MiB. */
   readonly maxBufferedBytes?: number;
-  /** How far a body may fall behind 64 KiB/s. Default 7.5 s. */
+  /** Behind 64 KiB/s. Default 7.5 s. */
   readonly bodyTimeoutMs?: number;
-  /** Time for a handler to have an answer. Default 620 s. */
+  /** Default 620 s. */
   readonly handlerTimeoutMs?: number;
-  /** Time without progress after which a slow reader is cut. Default 30 s. */
+  /** Without progress of a slow reader. Default 30 s. */
   readonly readerTimeoutMs?: number;
 }
 
 export interface HttpServer {
   readonly port: number;
-  /** Requests that are being read, handled or answered. */
   readonly inFlight: number;
   readonly bufferedBytes: number;
-  /** Answers that are sent while they are being made. */
+  /** Streamed. */
   readonly streams: number;
-  /** When the certificate that new connections get expires; undefined without TLS. */
+  /** For new connections; undefined without TLS. */
   readonly validTo: Date | undefined;
-  /** Has both files of the certificate read at once. */
   lookAtCertificate(): Promise<void>;
-  /** From now on a handler may take so long, where that is longer than before. */
+  /** Raises the handler timeout, never lowers it. */
   allowHandlers(ms: number): void;
-  /**
-   * Refuses new work with 503 server_shutting_down and `Connection: close`, waits for the answers in flight, at most
-   * `ms`, then closes. A second call waits for the first.
-   * @param cutting called before answers that are still in flight are cut
-   */
+  /** Refuses new work, waits up to `ms` for answers in flight, then closes. @param cutting called before cuts */
   drain(ms: number, cutting?: () => void): Promise<void>;
 }
 
 const mebibyte = 1024 * 1024;
 const longestTickMs = 1000;
-/** Time for the last answers to leave the process: the core closes sockets without looking at what they still hold. */
+/** For the last bytes: uWebSockets closes sockets without flushing. */
 const lastBytesMs = 20;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -74,7 +67,7 @@ const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
 const cannotListen = async (host: string, port: number): Promise<Error> =>
   new Error(`Cannot listen on HOST ${host} PORT ${port}: ${await whyNotThere(host, port)}.`);
 
-/** Listens and stops at once, for who would know early. @throws Error as `serve` does */
+/** Fails early if the port is taken. @throws Error as `serve` does */
 export const expectPort = async (host: string, port: number): Promise<void> => {
   const uws = await loadUws();
   const app = uws.App();
@@ -84,11 +77,9 @@ export const expectPort = async (host: string, port: number): Promise<void> => {
 };
 
 /**
- * Serves the routes over HTTP/1.1, with or without TLS. The core's own refusals (a header block over 16 KiB,
- * 100 headers, an unreadable request line) are short HTML without a request id; everything else is in the caller's
- * envelope. A second request on a connection whose first is still being handled ends the connection.
- * @returns once it listens
- * @throws Error one sentence, when the port is in use or the host cannot be bound
+ * HTTP/1.1 with or without TLS. uWebSockets' own refusals (header block over 16 KiB, 100 headers, unreadable request
+ * line) are short HTML without a request id. A request before the answer to the one before ends the connection.
+ * Resolves when listening. @throws Error of one sentence if the address cannot be bound
  */
 export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> => {
   const uws = await loadUws();
@@ -125,7 +116,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     };
 
   const { certificate } = options;
-  /** An app with all routes. @throws Error where the core cannot use the files of the certificate */
+  /** @throws Error for unusable certificate files */
   const openApp = (): TemplatedApp => {
     const app = certificate
       ? uws.SSLApp({ cert_file_name: certificate.files.certFile, key_file_name: certificate.files.keyFile })
@@ -133,14 +124,14 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     app.any(
       '/*',
       guarded((id, request, response) => {
-        // In this order: the core's other reader of the method changes its case in place.
+        // First, because uWebSockets' other reader changes the method's case in place.
         const method = request.getCaseSensitiveMethod();
         const path = request.getUrl();
         const head = new RequestHead(id, method, path, request.getQuery() ?? '', request, response, addressOf);
         return new Exchange(traffic, response, head, match(path));
       }),
     );
-    // For a fixed path the core's own router spares two strings and a lookup, 0.3 µs of a GET that costs 10.
+    // uWebSockets' router saves two strings and a lookup for fixed paths, 0.3 µs of 10 for a GET.
     for (const { method, path, query } of endpoints) {
       const place = match(path);
       if (method !== 'GET' || place === undefined || path.includes('{')) continue;
@@ -168,7 +159,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
   const ticking = setInterval(() => traffic.expire(), tickMs);
   ticking.unref();
 
-  // The connections of an app keep its certificate. The first one listens, and hands new connections to the newest.
+  // An app's connections keep its certificate. The first app listens and hands new connections to the newest.
   const apps = [app];
   let validTo = certificate?.validTo;
   const following =

@@ -4,35 +4,29 @@ import type { Cors } from './cors.ts';
 import type { Gate } from './route.ts';
 import type { Watch } from './watch.ts';
 
-/** How long things may take, in milliseconds. */
 export interface Timeouts {
-  /** How far a body may fall behind 64 KiB/s; one that arrives at that or more takes the time it takes. */
+  /** Behind 64 KiB/s; a faster body has no limit. */
   readonly bodyTimeoutMs: number;
-  /** Until a handler has an answer. Beyond the longest upstream call of contract L.4 (600 s). */
+  /** Above the longest upstream call of contract L.4 (600 s). */
   readonly handlerTimeoutMs: number;
-  /** Without any progress of a reader that has fallen behind. */
+  /** Of a slow reader. */
   readonly readerTimeoutMs: number;
 }
 
-/** Something in flight that must not stay for ever. */
 export interface Expiring {
   expire(now: number): void;
   cut(): void;
-  /** Whether its answer is sent while it is being made. */
+  /** Streamed. */
   readonly isStreaming: boolean;
 }
 
-/** What all exchanges of one server share. */
 export class Traffic<P> implements Timeouts {
   readonly gate: Gate<P>;
   readonly clock: Clock;
-  /** Of request bodies. */
   readonly bodies: ByteBudget;
-  /** Of answers that are kept before they are sent. */
+  /** Kept before they are sent. */
   readonly answers: ByteBudget;
-  /** Undefined where CORS is off. */
   readonly cors: Cors | undefined;
-  /** Undefined where nobody watches. */
   readonly watch: Watch<P> | undefined;
   readonly bodyTimeoutMs: number;
   handlerTimeoutMs: number;
@@ -63,7 +57,7 @@ export class Traffic<P> implements Timeouts {
     return this.#open.size;
   }
 
-  /** Answers that are sent while they are being made. */
+  /** Streamed. */
   get streams(): number {
     let streams = 0;
     for (const { isStreaming } of this.#open) if (isStreaming) streams += 1;
@@ -79,7 +73,6 @@ export class Traffic<P> implements Timeouts {
     if (this.#open.size === 0) this.#idle?.();
   }
 
-  /** Resolves when nothing is in flight. */
   idle(): Promise<void> {
     if (this.#open.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -87,7 +80,6 @@ export class Traffic<P> implements Timeouts {
     });
   }
 
-  /** Ends what has taken too long. */
   expire(): void {
     const now = this.clock.monotonic();
     for (const exchange of this.#open) exchange.expire(now);

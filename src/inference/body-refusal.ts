@@ -4,15 +4,15 @@ import { preview } from '../http/validation/preview.ts';
 
 export interface BodyFault {
   readonly path: readonly (string | number)[];
-  /** A sentence that does not name the field: the path does. */
+  /** Without the field's name, which the path has. */
   readonly message: string;
   readonly code?: Code;
-  /** In the vocabulary of contract E.1; `value_error` by default. */
+  /** Contract E.1; default `value_error`. */
   readonly type?: string;
   readonly ctx?: Readonly<Record<string, unknown>>;
 }
 
-/** A 422 of a body that no schema could give, in the form of those that a schema gives (contract E.1, DETAIL rules). */
+/** A 422 in the form of schema faults (contract E.1, DETAIL rules), for faults that no schema finds. */
 export const bodyRefusal = (body: object, fault: BodyFault): Refusal => {
   const { path, message, code = 'validation_failed', type = 'value_error', ctx = {} } = fault;
   const steps = path.map(String);

@@ -4,7 +4,6 @@ import type { Millis } from '../clock.ts';
 import { fault } from '../errors.ts';
 import { type Route, route } from '../http/route.ts';
 
-/** What an organization has and has used, in whole micro-dollars. */
 export interface Balance {
   readonly credits: number;
   readonly usage: number;
@@ -16,13 +15,12 @@ const creditBalance = z
 
 const dollars = (micros: number): number => micros / 1_000_000;
 
-/** A balance may lag by so much; what is older is not shown (contract M.1). */
+/** Older balances are not shown (contract M.1). */
 const oldestMs = 5_000;
 
-/** `GET /v1/credits` (contract M.1): the balance of the key's organization, from the ledger. */
+/** `GET /v1/credits` (contract M.1), from the ledger. */
 export const creditsRoute = (ledger: {
   readonly balanceOf: (organizationId: string) => Balance;
-  /** Every balance is at most so old. */
   readonly ageMs: () => Millis;
 }): Route =>
   route<ProjectPrincipal>({

@@ -2,24 +2,22 @@ import type { Allowance, Meter } from '../http/route.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
 import { type Chunk, type Delta, noUsage, UpstreamError, type Usage, type UsageDetails } from '../upstream/port.ts';
 
-/** The most tokens that a request can take, so that no upstream's word costs more (contract M.2). */
+/** Bounds what an upstream's counts can cost (contract M.2). */
 export interface Most {
-  /** Of all kinds together. */
   readonly input: number;
   readonly output: number;
-  /** That its upstream makes itself. */
+  /** By the upstream itself. */
   readonly searches: number;
 }
 
 interface Asked {
   readonly estimatedTokens: number;
   readonly maxTokens: number;
-  /** Of an answer that may be longer than `maxTokens`. */
   readonly longest?: number;
   readonly turns?: number;
 }
 
-/** In each turn a model takes no more than its context, and writes no more than it was asked for, or than it declares. */
+/** A turn takes at most the context and writes at most what was requested, or else the model's maximum. */
 export const mostTokensOf = (
   { estimatedTokens, maxTokens, longest = maxTokens, turns = 1 }: Asked,
   contextLength: number,
@@ -33,17 +31,14 @@ export const mostTokensOf = (
 const inputOf = (usage: Usage): number =>
   usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
 
-/** More bytes for each token has no language: there were more tokens than were asked for. */
+/** No language has more bytes per token. */
 const mostBytesPerToken = 8;
 
-/** The tokens of so much written text, estimated: no more than were asked for, unless there is more text than they could be. */
+/** An estimate within the requested maximum, unless the text is longer than that allows. */
 export const sentTokens = (bytes: number, most: Most): number =>
   Math.min(estimateTokensOf(bytes), Math.max(most.output, Math.ceil(bytes / mostBytesPerToken)));
 
-/**
- * What an upstream says, as far as it can be. One that does not keep to the bound is believed as far as its text goes.
- * @param bytes of its text, as far as they have been counted
- */
+/** An upstream that exceeds the bound is believed as far as its text goes. @param bytes of text, as far as counted */
 export const believed = (usage: Usage, most: Most, bytes = 0): Usage => {
   const tokens = believedTokens(usage, most, bytes);
   return tokens.details === undefined ? tokens : believedDetails(tokens, tokens.details, most);
@@ -65,7 +60,7 @@ const believedTokens = (usage: Usage, most: Most, bytes: number): Usage => {
   };
 };
 
-/** Tokens are of a kind of which there are so many, and searches no more than were allowed. What is cut says nothing against the counts. */
+/** Clamped: details to the tokens of their kind, searches to those allowed. */
 const believedDetails = (usage: Usage, details: UsageDetails, most: Most): Usage => {
   const { input_cache_write_long, input_audio, output_audio, web_search, file_search, ...served } = details;
   const left = Math.max(0, most.searches - (web_search ?? 0));
@@ -85,15 +80,15 @@ const believedDetails = (usage: Usage, details: UsageDetails, most: Most): Usage
 const cut = (name: keyof UsageDetails, count: number | undefined, most: number): UsageDetails =>
   count === undefined || most === 0 ? {} : { [name]: Math.min(count, most) };
 
-/** Tokens of the output: those that the upstream has counted, or what was sent. */
+/** Counted by the upstream, or estimated from what was sent. */
 export const outputOf = ({ output_tokens, isPartial }: Usage, sent: number): number =>
   isPartial ? Math.max(output_tokens, sent) : output_tokens || sent;
 
-/** Tokens of an answer: input, cached input and output (contract F.4). Input that nobody reports is what was estimated. */
+/** Input, cached input and output (contract F.4); unreported input as estimated. */
 export const tokensTaken = (usage: Usage, output: number, estimatedInput: number): number =>
   (inputOf(usage) || estimatedInput) + output;
 
-/** The account of a request that has failed: what its upstream has counted for nothing, or else what there was of an answer. */
+/** Charges what the upstream counted, or else what came of an answer. */
 export const failMeter = (
   error: unknown,
   { meter, most }: { readonly meter: Pick<Meter, 'fail' | 'complete'>; readonly most: Most },
@@ -104,7 +99,6 @@ export const failMeter = (
   else meter.complete(believed(usage, most), 0, status);
 };
 
-/** Whose tokens they are. */
 interface Spent {
   readonly allowance: Allowance;
   readonly grow: (outputTokens: number) => void;
@@ -113,11 +107,7 @@ interface Spent {
   readonly most: Most;
 }
 
-/**
- * Keeps the tokens of a streamed answer up to date while it is produced, so that one that is cut off is charged with what
- * was there: the reported or estimated input, and of the output what has been sent, estimated until the upstream tells
- * (contract F.4).
- */
+/** Keeps the account current, so that a cut-off answer is charged for what was sent (contract F.4). */
 export class Spending {
   readonly #allowance: Allowance;
   readonly #grow: (outputTokens: number) => void;
@@ -135,12 +125,12 @@ export class Spending {
     this.#most = most;
   }
 
-  /** What its upstream has counted beside the chunks (`GenerateOptions.counted`); what was sent stays on the account. */
+  /** Usage from `GenerateOptions.counted`; what was sent stays charged. */
   count(usage: Usage): void {
     this.#meter.progress(believed(usage, this.#most, this.#bytes), sentTokens(this.#bytes, this.#most));
   }
 
-  /** @param status that the client gets with the last of them */
+  /** @param status the client's, with the last chunk */
   add(chunk: Chunk, status = 200): void {
     switch (chunk.type) {
       case 'start':

@@ -3,7 +3,7 @@ import { preview } from '../http/validation/preview.ts';
 import { publish } from '../telemetry.ts';
 import { AnswerUnwanted, UpstreamError } from '../upstream/port.ts';
 
-/** An answer that its client does not get: a policy keeps it back, or there is no room to keep it. */
+/** A policy holds it back, or there is no room for it. */
 export class AnswerWithheld extends AnswerUnwanted {
   override readonly name = 'AnswerWithheld';
   readonly refusal: Refusal;
@@ -13,13 +13,10 @@ export class AnswerWithheld extends AnswerUnwanted {
   }
 }
 
-/** Unspecified: the pause after an overload for which the provider names none; contract E.2 wants 1 to 30 seconds. */
+/** Unspecified: the default pause after an overload; contract E.2 wants 1 to 30 s. */
 const overloadSeconds = 5;
 
-/**
- * How a failure of an upstream is told to the caller (contract L.4), and an answer that is withheld; null for anything
- * else, which is a fault of ours.
- */
+/** Contract L.4; null for other errors, which are faults of ours. */
 export const upstreamRefusal = (error: unknown): Refusal | null => {
   if (error instanceof AnswerWithheld) return error.refusal;
   if (!(error instanceof UpstreamError)) return null;
@@ -34,7 +31,7 @@ export const upstreamRefusal = (error: unknown): Refusal | null => {
     }));
     return refusal(told.code, { message, param: told.param, details });
   }
-  // An upstream says 400 where a gateway that has counted itself says 422.
+  // Upstreams send 400 where Weir sends 422.
   if (code === 'context_length_exceeded')
     return refusal(code, { message, param: 'messages', ...(status === 400 && { status }) });
   const pause = retryAfterSeconds ?? (code === 'provider_overloaded' ? overloadSeconds : undefined);
@@ -42,20 +39,20 @@ export const upstreamRefusal = (error: unknown): Refusal | null => {
   return refusal(code, { message, headers: { 'Retry-After': String(Math.min(30, Math.max(1, Math.ceil(pause)))) } });
 };
 
-/** Failures whose reason is none of the client's business. */
+/** Their reasons are only for the operator. */
 const untold: ReadonlySet<UpstreamError['code']> = new Set([
   'provider_error',
   'provider_overloaded',
   'provider_timeout',
 ]);
 
-/** Lets the operator know why an upstream has failed, where the client only hears that it has. */
+/** Logs the reason that the client does not get. */
 export const tellOperator = (error: unknown, requestId: string): void => {
   if (!(error instanceof UpstreamError) || !untold.has(error.code)) return;
   publish('upstream.failed', { requestId, code: error.code, reason: error.reason, length: error.length });
 };
 
-/** Whether it is a code of ours that has this status, or had before an API that says 400 for 422 told it (contract G.6). */
+/** Whether Weir's code has this status, or had it before an API changed 422 to 400 (contract G.6). */
 const isCodeOf = (code: string, status: number | undefined): code is Code => {
   if (!Object.hasOwn(catalogue, code)) return false;
   const own = catalogue[code as Code].status;

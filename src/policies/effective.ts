@@ -1,32 +1,31 @@
 import type { Refusal } from '../errors.ts';
 import type { AnyRule } from '../rules/evaluate.ts';
 
-/** A policy that is in force, in the version that is. */
 export interface PolicyInForce {
   readonly id: string;
   readonly name: string;
   readonly version: number;
   readonly isEnforcing: boolean;
-  /** With the score from which it matches. */
+  /** With its threshold. */
   readonly judged: AnyRule;
 }
 
-/** The policies that a request is judged by, the lowest id first. */
+/** Lowest id first. */
 export interface EffectivePolicies {
   readonly request: readonly PolicyInForce[];
   readonly response: readonly PolicyInForce[];
 }
 
-/** Whose request it is. */
+/** The project of a request. */
 export interface PolicySubject {
   readonly organizationId: string;
   readonly projectId: string;
 }
 
-/** The policies in force, by who asks (contract B.6). Never waits. */
+/** By project (contract B.6). Synchronous. */
 export interface PoliciesInForce {
-  /** Null where there is none. */
+  /** Null if none. */
   of(subject: PolicySubject): EffectivePolicies | null;
-  /** Judges the policies that a request names: those that are in force for it are in `of`, so that naming adds nothing. */
+  /** Checks named policies. Naming adds none: those in force are in `of`. */
   refusalOf(subject: PolicySubject, named: readonly string[]): Refusal | null;
 }

@@ -7,7 +7,6 @@ import type { EffectivePolicies, PoliciesInForce, PolicyInForce, PolicySubject }
 import type { KeptRequests } from './kept-requests.ts';
 import { type Outcome, outcomeOf, type PolicyDecision } from './outcome.ts';
 
-/** Who asks: a project key. */
 export interface PolicyCaller extends PolicySubject {
   readonly id: string;
   readonly name: string;
@@ -15,31 +14,29 @@ export interface PolicyCaller extends PolicySubject {
   readonly tier: number;
 }
 
-/** What is decided of one request, and by whom it was made. */
+/** The decisions on one request. */
 export interface Decided extends PolicySubject {
   readonly requestId: string;
   readonly apiKeyId: string;
-  /** Milliseconds. */
   readonly at: number;
   readonly decisions: readonly PolicyDecision[];
 }
 
-/** Keeps decisions. It never waits, and drops what it has no room for. */
+/** Synchronous; drops what has no room. */
 export type RecordDecisions = (decided: Decided) => void;
 
-/** Judges requests for models and their answers by the policies in force (contract G.8). */
+/** Judges requests and answers by the policies in force (contract G.8). */
 export interface PolicyGuard {
-  /** Takes the text of requests for replays; null where the operator has not asked for that. */
+  /** Null unless the operator keeps texts for replays. */
   readonly kept: KeptRequests | null;
-  /** @returns null where no policy is in force, which costs two look-ups; the refusal of one that may not be named */
+  /** Null without policies in force, for two look-ups; a refusal for an invalid name. */
   meet(caller: PolicyCaller, named: readonly string[] | null | undefined): EffectivePolicies | Refusal | null;
-  /** Judges a request by what `meet` has returned. A blocked one may not leave the gateway. */
+  /** By the result of `meet`. A blocked request may not leave the gateway. */
   judge(asked: Judged): Outcome | Promise<Outcome>;
-  /** Judges the complete answer, which was asked for by `asked`. */
+  /** Judges the complete answer. */
   judgeAnswer(asked: Judged, answer: ResponseText): Outcome | Promise<Outcome>;
 }
 
-/** One request under judgement. */
 export interface Judged {
   readonly policies: EffectivePolicies;
   readonly caller: PolicyCaller;
@@ -54,17 +51,17 @@ export const ownerOf = ({ id, name, projectId, projectName, organizationId, tier
   org: { id: organizationId, tier },
 });
 
-/** Whether a policy makes the whole answer wait for its judgement. */
+/** Whether a policy holds the whole answer until it is judged. */
 export const holdsAnswer = ({ response }: EffectivePolicies): boolean =>
   response.some(({ isEnforcing }) => isEnforcing);
 
-/** Whether a rule of the response direction looks at the request too, which then has to be kept until its answer is there. */
+/** Whether a response rule reads the request, which is then kept until the answer. */
 export const looksBack = ({ response }: EffectivePolicies): boolean =>
   response.some(
     ({ judged }) => judged.rule === null || [...judged.rule.reads].some((path) => path.startsWith('request.')),
   );
 
-/** Of a gateway without policies. */
+/** Without policies. */
 export const noPolicies: PolicyGuard = {
   kept: null,
   meet: (_, named) => (named?.length ? refusal('policy_not_found', { param: 'policy_ids.0' }) : null),

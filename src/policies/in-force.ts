@@ -10,38 +10,31 @@ import { compilingWork, isSlowToCompile } from '../rules/language/patterns/patte
 import { RuleCache } from '../rules/threads/rule-cache.ts';
 import type { EffectivePolicies, PoliciesInForce, PolicyInForce, PolicySubject } from './effective.ts';
 
-/**
- * The policies in force in memory, in front of their read model. As in the directory of credentials there is no time-to-live:
- * what a batch of events changes is forgotten before anybody can have seen the change, and read anew.
- */
+/** No time-to-live: what a batch changes is forgotten before the change is visible, and read anew. */
 export interface PolicyDirectory extends PoliciesInForce {
-  /** Called with every batch before and after the read models commit it. */
   committing(batch: readonly Recorded[]): void;
   committed(): void;
-  /** Called when the read models have forgotten everything, or found that what they held was not all that there was. */
+  /** The read models were cleared or incomplete. */
   cleared(): void;
 }
 
-/** The policies of a project. */
 interface Made {
   readonly policies: EffectivePolicies;
-  /** Those whose rules are not compiled yet, the next one last. */
+  /** Rules to compile, the next one last. */
   readonly left: { policy: { -readonly [name in keyof PolicyInForce]: PolicyInForce[name] }; version: PolicyVersion }[];
 }
 
-/** What is kept of one organization. */
 interface Entry {
   readonly policies: ReadonlyMap<string, PolicyRow>;
-  /** By version: its projects share them. */
+  /** By version, shared by its projects. */
   readonly rules: Map<string, AnyRule>;
-  /** By project. */
   readonly effective: Map<string, Made | null>;
 }
 
-/** Organizations that are kept; one has at most 100 policies. */
+/** One has at most 100 policies. */
 const mostOrganizations = 2_000;
 const mostProjects = 1_000;
-/** How much of its rules one request compiles (`compilingWork`): 30 ms at the worst, and a hundred usual ones. Threads judge by the others. */
+/** A request's share of compiling (`compilingWork`): 30 ms at worst. Threads evaluate the rest. */
 const mostCompiled = 10_000;
 
 const everybody = Symbol('all organizations');
@@ -51,7 +44,7 @@ const covers = ({ scope, projectIds }: PolicyVersion, projectId: string): boolea
 
 export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
   const entries = new Map<string, Entry>();
-  /** Organizations in the batch that is being committed; `everybody` where whose a policy is, is not known. */
+  /** In the batch that is being committed; `everybody` if an owner is unknown. */
   const changing = new Set<string | typeof everybody>();
   const rules = new RuleCache();
 
@@ -69,14 +62,13 @@ export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
     entries.set(organizationId, entry);
     return entry;
   };
-  /** Whose policy it is, of those that are kept. */
   const ownerOf = (id: string): string | undefined => {
     for (const [organizationId, { policies }] of entries) if (policies.has(id)) return organizationId;
     return undefined;
   };
   const entryOf = (organizationId: string): Entry => entries.get(organizationId) ?? load(organizationId);
 
-  /** For a thread. */
+  /** Sent to a thread. */
   const sentRule = ({ rule: text, direction, thresholdBasisPoints: atLeast }: PolicyVersion): AnyRule => ({
     rule: null,
     text,
@@ -86,7 +78,7 @@ export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
   const ruleOf = (version: PolicyVersion): AnyRule => {
     const { id, rule: text, direction, thresholdBasisPoints: atLeast } = version;
     const rule = rules.get(id, text, direction);
-    // A rule that an upgrade made invalid is told so by the thread.
+    // The thread reports a rule that an upgrade made invalid.
     return isCompiled(rule) ? { rule, atLeast } : sentRule(version);
   };
 

@@ -2,7 +2,6 @@ import type { Clock, Millis } from '../clock.ts';
 import type { RequestOwner } from '../rules/text/request-text.ts';
 import type { RawBody } from '../rules/text/view.ts';
 
-/** A request with its text. */
 export interface KeptRequest {
   readonly requestId: string;
   readonly at: Millis;
@@ -10,17 +9,14 @@ export interface KeptRequest {
   readonly body: RawBody;
 }
 
-/** Bytes of all bodies together, and of the largest that is kept. */
+/** Of all bodies, and of the largest. */
 const mostBytes = 64 * 1024 * 1024;
 const mostBytesOfOne = 1024 * 1024;
-/** What an entry takes beside its body. */
+/** Overhead of an entry. */
 const besideBytes = 1024;
 const everyMs = 10_000;
 
-/**
- * The text of recent requests, where the operator has asked for it (`REPLAY_TEXT_MINUTES`): in memory alone, for that long at
- * most and no longer than there is room. What has been kept longest leaves first.
- */
+/** If the operator sets `REPLAY_TEXT_MINUTES`; in memory only, the oldest dropped first. */
 export class KeptRequests {
   readonly #keptMs: Millis;
   readonly #clock: Clock;
@@ -49,7 +45,7 @@ export class KeptRequests {
     }
   }
 
-  /** Those of an organization, the newest first. */
+  /** Newest first. */
   of(organizationId: string): readonly KeptRequest[] {
     this.#forgetOld();
     return [...this.#all].filter(({ owner }) => owner.org.id === organizationId).reverse();

@@ -6,10 +6,10 @@ import type { EventStore, Recorded } from '../kernel/store/store.ts';
 type Store = Pick<EventStore, 'read'>;
 
 const dayMs = 24 * 60 * 60_000;
-/** Events that are read at once: a few megabytes at most. */
+/** A few megabytes. */
 const inPage = 16;
 
-/** How many events the stream has. It is looked for where it ends: a busy day has a hundred thousand. */
+/** By binary search: a busy day has a hundred thousand events. */
 const lengthOf = async (store: Store, stream: string): Promise<number> => {
   const isThere = async (revision: number): Promise<boolean> => {
     for await (const _ of store.read(stream, { from: revision, limit: 1 })) return true;
@@ -29,9 +29,7 @@ const lengthOf = async (store: Store, stream: string): Promise<number> => {
   return known;
 };
 
-/**
- * The accounts of all organizations that were settled between the two moments, a list for each event, from the newest event on.
- */
+/** Settled between the two moments, a list for each event, newest first. */
 export async function* latestSettlements(
   store: Store,
   from: Millis,

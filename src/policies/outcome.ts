@@ -4,25 +4,24 @@ import type { PolicyInForce } from './effective.ts';
 
 type Direction = 'request' | 'response';
 
-/** What one policy made of one request or answer; nothing of its content (contract B.7). */
 export interface PolicyDecision {
   readonly policyId: string;
   readonly version: number;
   readonly direction: Direction;
   readonly verdict: 'monitored' | 'blocked' | 'error';
-  /** 0..10000; null where the rule could not be evaluated. */
+  /** 0..10000; null if the rule failed. */
   readonly scoreBasisPoints: number | null;
 }
 
 export interface Outcome {
   readonly refused: Refusal | null;
-  /** Of policies that the caller named, and that matched without blocking. */
+  /** For named policies that matched without blocking. */
   readonly headers: Readonly<Record<string, string>>;
   readonly decisions: readonly PolicyDecision[];
 }
 
 const noHeaders = Object.freeze({});
-/** Nothing has matched or failed. */
+/** No match and no failure. */
 const passed: Outcome = Object.freeze({ refused: null, headers: noHeaders, decisions: Object.freeze([]) });
 
 const isMatch = ({ judged }: PolicyInForce, verdict: Verdict): boolean =>
@@ -39,14 +38,12 @@ const blockedBy = ({ id, name, version }: PolicyInForce, direction: Direction, h
   });
 };
 
-/** No policy blocks it: one has had no turn. */
+/** No policy blocks, but one was not evaluated. */
 const busy = refusal('server_busy', { message: 'As many policies are being evaluated as may be at once.' });
 
 /**
- * What the verdicts of all effective policies of one direction come to (contract G.8): any match and any failure of an
- * enforcing one blocks, a match before a failure and the lowest id first. Where one has only had no turn, the request is to come again.
- *
- * @param policies by id, with a verdict for each
+ * Contract G.8: any match or failure of an enforcing policy blocks; a match goes before a failure, then the lowest id.
+ * If one only had no turn, the request is refused as busy. @param policies by id, each with a verdict
  */
 export const outcomeOf = (
   policies: readonly PolicyInForce[],

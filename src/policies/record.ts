@@ -3,12 +3,11 @@ import type { Decision } from '../domain/policy/decision-events.ts';
 import { newId } from '../ids.ts';
 import type { RecordDecisions } from './guard.ts';
 
-/** Who keeps decisions, without waiting. */
+/** Keeps decisions synchronously. */
 export interface DecisionBook {
   decide(decision: Decision): void;
 }
 
-/** Writes down what policies decide, one record for each that matched or failed (contract B.7). */
 export const recordIn =
   (book: DecisionBook, clock: Clock): RecordDecisions =>
   ({ organizationId, projectId, apiKeyId, requestId, at, decisions }) => {

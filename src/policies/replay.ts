@@ -10,7 +10,6 @@ import type { RequestOwner } from '../rules/text/request-text.ts';
 import { bodyView } from '../rules/text/view.ts';
 import type { KeptRequest } from './kept-requests.ts';
 
-/** What is judged: the draft of a policy. */
 export interface Draft {
   readonly rule: string;
   readonly direction: Direction;
@@ -18,19 +17,18 @@ export interface Draft {
   readonly covers: (projectId: string) => boolean;
 }
 
-/** The requests of an organization that it is judged by. */
+/** Requests of one organization. */
 export interface Past {
   readonly organizationId: string;
   readonly from: Millis;
-  /** With their text, the newest first. */
+  /** With text, newest first. */
   readonly kept: readonly KeptRequest[];
-  /** The accounts of all organizations, lists of them from the newest on. */
+  /** Of all organizations, newest first. */
   readonly settled: AsyncIterable<readonly Settlement[]>;
-  /** As they are called now. */
+  /** Present names. */
   readonly ownerOf: (projectId: string, keyId: string) => RequestOwner;
 }
 
-/** A request that the draft would have matched, or failed on. */
 export interface Example {
   readonly requestId: string;
   readonly projectId: string;
@@ -44,25 +42,23 @@ export interface Replayed {
   readonly requests: number;
   readonly matched: number;
   readonly failed: number;
-  /** It depends on what is not kept of them. */
+  /** It depends on what accounts do not have. */
   readonly undecided: number;
-  /** Of them all, those that were judged by their text. */
+  /** Of these, judged by their text. */
   readonly byText: number;
-  /** Whether all of the time that was asked for has been gone through. */
+  /** Whether the whole period was read. */
   readonly complete: boolean;
   readonly examples: readonly Example[];
 }
 
 const mostExamples = 20;
 const mostRequests = 10_000;
-/** Accounts that are looked through, of whichever organizations. */
+/** Of all organizations. */
 const mostAccounts = 200_000;
-/** Of the whole replay. */
 const mostMs = 4_000;
-/** The loop is given back so often. */
 const turnMs = 5;
 
-/** Judges past requests by a draft, the newest first, as far as there is time. Nothing of what it sees is in what it tells. */
+/** Newest first, as far as time allows. The result has no content of requests. */
 export const replay = async (
   draft: Draft,
   past: Past,
@@ -93,7 +89,7 @@ export const replay = async (
 
   const judged = ruleOf(draft);
   const seen = new Set<string>();
-  // No answer is kept, so that rules of the response direction are judged by the accounts alone.
+  // Answers are not kept, so response rules are judged by accounts only.
   const kept = draft.direction === 'request' ? past.kept : [];
   for (const { requestId, at, owner, body } of kept) {
     if (at < past.from || !draft.covers(owner.project.id)) continue;
@@ -122,13 +118,13 @@ export const replay = async (
   return { ...count, complete: true, examples };
 };
 
-/** Where it takes long to be compiled, that is left to a thread. */
+/** A slow compilation is left to a thread. */
 const ruleOf = ({ rule: text, direction, atLeast }: Draft): AnyRule => {
   const rule = isSlowToCompile(text) ? null : compileRule(text, direction);
   return rule !== null && isCompiled(rule) ? { rule, atLeast } : { rule: null, text, direction, atLeast };
 };
 
-/** What an account says of its request. Its tokens are those that were counted, where the rule saw an estimate. */
+/** Counted tokens, where the rule saw an estimate. */
 const byAccount = (judged: AnyRule, settlement: Settlement, owner: RequestOwner): Verdict | null => {
   if (judged.rule === null) return isSlowToCompile(judged.text) ? null : failed('the rule is not valid');
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = settlement;

@@ -10,14 +10,11 @@ import {
   textBytes,
 } from './estimate.ts';
 import { known } from './known-members.ts';
-import { type Fields, fieldsOf, isObject, itemsOf } from './loose-fields.ts';
+import { fieldsOf, isObject, itemsOf } from './loose-fields.ts';
+import type { Fields } from './transport/fields.ts';
 
-/**
- * The input tokens of a chat completion that passes, estimated as those of messages are (contract F.4): texts, calls, tools and
- * the schema of the answer by their bytes, images and pages flat. What it does not know counts as the JSON that it is.
- */
+/** The estimated input tokens of a passing chat completion (contract F.4). Unknown members count as their JSON. */
 
-/** Members of a message that say who speaks. */
 export const labels = ['role', 'tool_call_id'];
 /** Parts that are counted by their base64, and the member that has it. */
 const binary: Readonly<Record<string, string>> = {
@@ -28,7 +25,7 @@ const binary: Readonly<Record<string, string>> = {
 };
 export const binaryTypes = Object.keys(binary);
 
-/** What is predicted of the answer (contract F.4): it is charged as output where it does not come true. */
+/** A prediction that does not come true is charged as output (contract F.4). */
 export const predictedTokens = (prediction: unknown): number => {
   if (prediction == null) return 0;
   const { content } = fieldsOf(prediction);

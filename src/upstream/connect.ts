@@ -13,26 +13,19 @@ import type { Sleep } from './sleep.ts';
 
 export interface ConnectedModel {
   readonly model: Model;
-  /** What `GenerateRequest.model` must be for this upstream. */
   readonly upstreamModel: string;
   readonly upstream: Upstream;
-  /** How each of several upstreams does; absent where there is one. */
+  /** Of several upstreams; absent if there is one. */
   readonly health?: (() => readonly UpstreamHealth[]) | undefined;
 }
 
-/** By the id that callers send, in the order of the file. */
 export interface ServedModels extends ReadonlyMap<string, ConnectedModel> {
-  /** All of them; another array once they have been replaced. */
   readonly list: readonly Model[];
 }
 
 export interface ConnectedModels extends ServedModels {
-  /**
-   * Serves these models from now on. A model or an upstream that is declared as before keeps its connections and its breaker;
-   * requests in flight finish on the upstream that they have.
-   */
+  /** Unchanged declarations keep connections and breaker; requests in flight finish on their upstream. */
   replace(models: readonly DeclaredModel[]): void;
-  /** Ends idle connections of every upstream; requests in flight finish. */
   close(): Promise<void>;
 }
 
@@ -44,14 +37,13 @@ export interface ConnectDependencies {
   readonly random?: Random | undefined;
 }
 
-/** A connected model, by what it was declared as, with its upstreams. */
 interface Kept {
   readonly declaration: string;
   readonly connected: ConnectedModel;
   readonly members: ReadonlyMap<string, Member>;
 }
 
-/** Gives each model its upstream, or several as one. Nothing is dialled before the first request. */
+/** Nothing is dialled before the first request. */
 export const connect = (models: readonly DeclaredModel[], dependencies: ConnectDependencies): ConnectedModels => {
   const served = new Map<string, ConnectedModel>();
   let kept = new Map<string, Kept>();
@@ -104,7 +96,7 @@ const connectOne = (declared: DeclaredModel, before: Kept | undefined, dependenc
   return { declaration, connected, members };
 };
 
-/** What is declared, by which it is known again; of a credential its digest. */
+/** Identifies a declaration; has the digest of a credential only. */
 const textOf = (declared: object): string =>
   JSON.stringify(declared, function (this: Record<string, unknown>, name, value: unknown) {
     const given = this[name];

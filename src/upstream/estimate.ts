@@ -4,19 +4,16 @@ import type { AnswerBlock, GenerateRequest, InputBlock } from './port.ts';
 
 /** Tokens that one message costs beyond its text (contract F.4). */
 export const perMessage = 8;
-/** Tokens of one image, whatever its size (contract F.4). */
 export const perImage = 1600;
 const bytesPerToken = 3;
-/** An image that is text. */
 export const svg = 'image/svg+xml';
 export const drawnPrefix = `data:${svg}`;
-/** Unspecified: F.4 is silent on PDFs. A page is about as dear as an image and takes some 64 KiB of base64. */
+/** F.4 does not cover PDFs: a page costs about as much as an image and takes some 64 KiB of base64. */
 const base64PerPage = 65_536;
 /** Tokens of a file in Base64, of one page at least. */
 export const perPages = (base64: unknown): number =>
   perImage * Math.max(1, Math.ceil((typeof base64 === 'string' ? base64.length : 0) / base64PerPage));
 
-/** UTF-8 bytes that a model wrote. */
 export const writtenBytesOf = (content: readonly AnswerBlock[]): number =>
   content.reduce((sum, block) => sum + blockBytes(block), 0);
 
@@ -26,16 +23,11 @@ const blockBytes = (block: AnswerBlock): number => {
   return block.type === 'tool_use' ? jsonBytes(block.input) : 0;
 };
 
-/** What an estimate reads; a body of `count_tokens`, which has no `max_tokens`, will do. */
 export type Estimable = Pick<GenerateRequest, 'messages' | 'system' | 'tools' | 'output_config'>;
 
-/** The tokens of so many bytes of text, estimated (contract F.4). */
 export const estimateTokensOf = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
 
-/**
- * The input tokens of a request, estimated: ⌈UTF-8 bytes of all text / 3⌉ + 8 per message + 1600 per image
- * (contract F.4). Text is what a model reads: texts, tool calls and results, tool declarations, an output schema.
- */
+/** ⌈UTF-8 bytes of all text / 3⌉ + 8 per message + 1600 per image (contract F.4). */
 export const estimateInputTokens = (request: Estimable): number => {
   const sum = { bytes: 0, flat: request.messages.length * perMessage };
   if (request.system !== undefined) addContent(sum, request.system);
@@ -66,7 +58,7 @@ const addContent = (sum: Sum, content: unknown): void => {
   }
 };
 
-/** Lists count too, as the JSON that they are; numbers do not, however many digits they keep. */
+/** Lists count as JSON; numbers do not. */
 const isBlock = (value: unknown): value is InputBlock =>
   typeof value === 'object' && value !== null && !(value instanceof ExactNumber);
 
@@ -109,7 +101,7 @@ const addDocument = (sum: Sum, block: InputBlock): void => {
   }
 };
 
-/** What of an object no list names, as the JSON that it is; numbers and switches say nothing to a model. */
+/** The JSON of all members that are not listed; numbers and booleans do not count. */
 export const restBytes = (value: unknown, known: readonly string[]): number => {
   if (!isBlock(value) || Array.isArray(value)) return 0;
   let bytes = 0;
@@ -120,19 +112,18 @@ export const restBytes = (value: unknown, known: readonly string[]): number => {
   return bytes;
 };
 
-/** A name or an id. */
 export const labelBytes = (value: unknown): number => {
   const bytes = textBytes(value);
   return bytes > shortLabelBytes ? bytes : 0;
 };
 
-/** A drawing in words is read as words, or so it may be. @param link that may hold all of it */
+/** An SVG may be read as text. @param link that may hold all of it */
 export const drawnBytes = (link: unknown): number =>
   typeof link === 'string' && link.startsWith(drawnPrefix) ? Buffer.byteLength(link) : 0;
 
 export const textBytes = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0);
 
-/** About the length of the value's JSON, counted without building it: escapes are not looked for. */
+/** About the length of the value's JSON, without building it; escapes are ignored. */
 export const jsonBytes = (value: unknown): number => {
   if (typeof value === 'string') return Buffer.byteLength(value) + 2;
   if (typeof value === 'number') return 4;

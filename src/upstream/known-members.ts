@@ -1,10 +1,5 @@
-/**
- * Members of requests that estimates do not count as the JSON that they are, by where they stand: they are counted in a way of
- * their own, or no model reads them. Servers read much that no API names, such as `chat_template_kwargs` and `documents`, so
- * whatever is not listed counts.
- */
+/** Not counted as JSON. Unlisted members count, because servers read some that no API names. */
 
-/** Numbers and switches need not be listed. */
 const settings = [
   'model',
   'tools',
@@ -72,5 +67,5 @@ export const known = {
   messagesTool: ['type', 'name', 'description', 'input_schema', 'cache_control'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** Names and ids of so many bytes are in what each message costs beyond its text; longer ones count. */
+/** Longer names and ids count beyond the constant of each message. */
 export const shortLabelBytes = 64;

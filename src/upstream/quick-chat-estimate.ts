@@ -35,7 +35,7 @@ const isOfFunction = nameSet(known.function);
 const isOfCall = nameSet(known.call);
 const isOfCalled = nameSet(known.called);
 
-/** The same as `estimateChatTokens`, of a request that nobody has parsed; NaN where it would have to be. */
+/** `estimateChatTokens` of an unparsed request; NaN if it must be parsed. */
 export const quickChatEstimate = (tape: Tape, document: Buffer): number => {
   const sum = new ChatSum(tape, document);
   sum.addMessages(tape.member(0, messages));
@@ -71,7 +71,6 @@ class ChatSum extends TapeSum {
     for (let tool = list + 1; tool < end; tool = tape.next(tool)) this.#addTool(tool);
   }
 
-  /** @param at of its name */
   #addMember(at: number): void {
     const tape = this.tape;
     const value = at + 1;

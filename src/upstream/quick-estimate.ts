@@ -4,7 +4,7 @@ import { perImage, perMessage, svg } from './estimate.ts';
 import { known } from './known-members.ts';
 import { TapeSum } from './tape-sum.ts';
 
-/** What of a request the estimate reads, as entries of a tape; -1 for what it does not have. */
+/** Entries of a tape; -1 for absent ones. */
 export interface EstimableEntries {
   readonly messages: number;
   readonly system: number;
@@ -31,7 +31,7 @@ const isOfBody = nameSet(known.messages);
 const isOfTool = nameSet(known.messagesTool);
 const inputSchema = Buffer.from('input_schema');
 
-/** The same as `estimateInputTokens`, of a request that nobody has parsed; NaN where it would have to be. */
+/** `estimateInputTokens` of an unparsed request; NaN if it must be parsed. */
 export const quickEstimate = (tape: Tape, document: Buffer, entries: EstimableEntries): number => {
   const { messages, system, tools, outputSchema } = entries;
   const sum = new MessagesSum(tape, document);

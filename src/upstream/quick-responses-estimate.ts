@@ -35,7 +35,7 @@ const role = bytesOf('role');
 const inputAudio = bytesOf('input_audio');
 const inputFile = bytesOf('input_file');
 
-/** The same as `estimateResponseTokens`, of a request that nobody has parsed; NaN where it would have to be. */
+/** `estimateResponseTokens` of an unparsed request; NaN if it must be parsed. */
 export const quickResponsesEstimate = (tape: Tape, document: Buffer): number => {
   const sum = new ResponsesSum(tape, document);
   sum.addText(0, instructions);
@@ -75,7 +75,7 @@ class ResponsesSum extends TapeSum {
     }
   }
 
-  /** Whether an object says that it is of a type; one that says so in a strange way makes the sum NaN. */
+  /** An escaped type makes the sum NaN. */
   #isOf(object: number, expected: Buffer): boolean {
     const tape = this.tape;
     const tag = this.within(object, type);

@@ -10,12 +10,10 @@ import {
   textBytes,
 } from './estimate.ts';
 import { known } from './known-members.ts';
-import { type Fields, fieldsOf, itemsOf } from './loose-fields.ts';
+import { fieldsOf, itemsOf } from './loose-fields.ts';
+import type { Fields } from './transport/fields.ts';
 
-/**
- * The input tokens of a response that passes, estimated as those of messages are (contract F.4): texts, calls and their results,
- * tools and the schema of the answer by their bytes, images and pages flat. What it does not know counts as the JSON that it is.
- */
+/** The estimated input tokens of a passing response (contract F.4). Unknown members count as their JSON. */
 
 interface Sum {
   bytes: number;

@@ -1,6 +1,5 @@
 import { ExactNumber } from '../json/exact-number.ts';
 
-/** A number in [0, 1), another at each call. */
 export type Random = () => number;
 
 /** Two independent 32-bit hashes of the same content. */
@@ -9,10 +8,10 @@ export interface Seed {
   readonly b: number;
 }
 
-/** Of a longer string only both ends and the length are hashed: an image of 5 MiB would take 7 ms of the event loop. */
+/** Only both ends and the length of a longer string are hashed: 5 MiB would take 7 ms. */
 const longest = 8192;
 
-/** A hash of JSON values, not meant to resist anyone: equal content gives an equal seed. Some 1 ns per character. */
+/** Not collision-resistant; about 1 ns per character. */
 export const seedOf = (...values: readonly unknown[]): Seed => {
   const lanes = { a: 0x243f6a88, b: 0x85a308d3 };
   for (const value of values) addValue(lanes, value);
@@ -65,7 +64,7 @@ const mix = (lanes: Lanes, word: number): void => {
   lanes.b = mixB(lanes.b, word);
 };
 
-/** A small generator (a Weyl sequence through a multiplicative finalizer); the same state gives the same numbers. */
+/** A Weyl sequence through a multiplicative finalizer. */
 export const seededRandom = (state: number): Random => {
   let weyl = state | 0;
   return () => {
@@ -76,14 +75,12 @@ export const seededRandom = (state: number): Random => {
   };
 };
 
-/** An integer from `least` to `most`, both included. */
 export const integerBetween = (random: Random, least: number, most: number): number =>
   least + Math.floor(random() * (most - least + 1));
 
 /** Crockford's base32 in lower case, the alphabet of ids (contract A.1). */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** `length` characters of the id alphabet that depend on the whole seed and on `salt`. */
 export const seededId = (seed: Seed, salt: number, length = 26): string => {
   const [first, second] = [seededRandom(seed.a + salt), seededRandom(seed.b - salt)];
   let id = '';

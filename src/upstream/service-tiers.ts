@@ -1,5 +1,5 @@
-/** What a service tier may be called, by whoever declares its prices and by the upstream that tells of it. */
+/** For declared prices and reported tiers. */
 export const tierName = /^[a-z][a-z0-9_-]{0,31}$/;
 
-/** How requests are served usually: no tier of its own. */
+/** The usual service: no tier of its own. */
 export const usualTiers: readonly string[] = ['default', 'standard', 'auto'];

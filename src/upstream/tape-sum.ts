@@ -7,13 +7,11 @@ const name = Buffer.from('name');
 const description = Buffer.from('description');
 const drawnLink = Buffer.from(drawnPrefix);
 
-/** What a scanned document has to count, by the rules that the estimates of parsed requests have. */
+/** Counts a scanned document by the rules of the estimates of parsed requests. */
 export class TapeSum {
   protected readonly tape: Tape;
   readonly #document: Buffer;
-  /** UTF-8 bytes of text; NaN once something has come that has to be parsed. */
   bytes = 0;
-  /** Tokens of what has no text. */
   flat = 0;
 
   constructor(tape: Tape, document: Buffer) {
@@ -25,12 +23,12 @@ export class TapeSum {
     return estimateTokensOf(this.bytes) + this.flat;
   }
 
-  /** A member of what may be no object; -1 without it. @param object -1 for none */
+  /** -1 if absent. @param object -1 for none */
   within(object: number, member: Buffer): number {
     return object !== -1 && this.tape.kind(object) === Kind.object ? this.tape.member(object, member) : -1;
   }
 
-  /** What a tool is called, what it does and what it takes. */
+  /** Name, description and parameters. */
   addDeclared(tool: number, parameters: Buffer): void {
     this.addText(tool, name);
     this.addText(tool, description);
@@ -39,7 +37,7 @@ export class TapeSum {
     else this.addJson(taken);
   }
 
-  /** What of an object no list names, as `restBytes` counts. @param object -1 without it */
+  /** As `restBytes`. @param object -1 if absent */
   addRest(object: number, isKnown: (tape: Tape, at: number) => boolean): void {
     const tape = this.tape;
     if (object === -1 || tape.kind(object) !== Kind.object) return;
@@ -53,14 +51,12 @@ export class TapeSum {
     }
   }
 
-  /** A name or an id, as `labelBytes` counts. @param value -1 without it */
   addLabel(value: number): void {
     if (value === -1 || this.tape.kind(value) !== Kind.string) return;
     const bytes = this.tape.textBytes(value);
     if (bytes > shortLabelBytes) this.bytes += bytes;
   }
 
-  /** As `drawnBytes` counts. */
   addDrawn(value: number): void {
     const tape = this.tape;
     if (value === -1 || tape.kind(value) !== Kind.string) return;
@@ -75,10 +71,7 @@ export class TapeSum {
     if (value !== -1 && this.tape.kind(value) === Kind.string) this.bytes += this.tape.textBytes(value);
   }
 
-  /**
-   * As `jsonBytes` counts, without a walk: each entry counts by itself, but for the comma of an element of an array. There
-   * are as many elements as values that are no member's, less the outermost one.
-   */
+  /** As `jsonBytes`, without recursion: each entry by itself, plus a comma per array element. */
   addJson(entry: number): void {
     const tape = this.tape;
     const end = tape.next(entry);
@@ -86,7 +79,7 @@ export class TapeSum {
     for (let at = entry; at < end; at++) {
       switch (tape.kind(at)) {
         case Kind.name:
-          // The name is no value, and the value after it is no element.
+          // The name is no value, and the value after it no element.
           bytes += tape.textBytes(at) + 4 - 2;
           break;
         case Kind.string:

@@ -1,14 +1,9 @@
-/**
- * The tokenizer of simulated models: a token is up to four characters that are not white space, with one white space
- * before them if there is any, or a single white space. It matches from the left, so a prefix of tokens is tokenized
- * into the same tokens.
- */
+/** Up to four non-space characters with one space before, or one space; prefixes tokenize alike. */
 const token = /\s?\S{1,4}|\s/gu;
 const longestToken = 4;
 
 export const tokenize = (text: string): readonly string[] => text.match(token) ?? [];
 
-/** White space as `\s` has it. */
 const isSpace = (unit: number): boolean =>
   unit === 0x20 ||
   (unit >= 0x09 && unit <= 0x0d) ||
@@ -27,7 +22,6 @@ const isSpace = (unit: number): boolean =>
 const isSecondHalf = (text: string, at: number): boolean =>
   (text.charCodeAt(at) & 0xfc00) === 0xdc00 && at > 0 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;
 
-/** How many `tokenize` would give: counted by hand, since a match costs fifty times as much as the step to it. */
 export const countTokens = (text: string): number => {
   let count = 0;
   /** Characters of the present token beside its space; a full one before the first. */
@@ -49,7 +43,7 @@ export const countTokens = (text: string): number => {
 
 const groupPatterns = new Map<number, RegExp>();
 
-/** The text in pieces of so many tokens, the last perhaps shorter. */
+/** Pieces of `size` tokens; the last may be shorter. */
 export const tokenGroups = (text: string, size: number): readonly string[] => {
   if (size === 1) return tokenize(text);
   let pattern = groupPatterns.get(size);

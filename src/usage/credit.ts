@@ -1,18 +1,16 @@
 import type { Settlement } from '../domain/usage/usage-events.ts';
 
-/** What an organization can spend, in micro-dollars. */
+/** In micro-dollars. */
 export interface Funds {
-  /** Its credits less everything that the event log says was charged. */
+  /** Credits less all charges in the event log. */
   balanceOf(organizationId: string): number;
-  /** Whether a model is for those alone who can pay for it. */
   needsCredit(model: string): boolean;
 }
 
-/** What is kept back for one request while it is in flight. */
+/** Reserved for a request in flight. */
 export interface Hold {
-  /** Makes it this much, also where the balance does not have it: no answer is refused in the middle (contract F.4). */
+  /** May exceed the balance: no answer is refused midway (contract F.4). */
   become(microDollars: number): void;
-  /** A second call does nothing. */
   release(): void;
 }
 
@@ -22,14 +20,10 @@ const add = (sums: Map<string, number>, of: string, amount: number): void => {
   else sums.set(of, sum);
 };
 
-/**
- * The credit of organizations as this gateway knows it at the moment: the balance of the log, less what was settled here and
- * is not in it yet, less what requests in flight may still cost (contract M.1).
- */
+/** The log's balance, less unrecorded settlements and the most that requests in flight cost (contract M.1). */
 export class Credit {
   readonly #funds: Funds;
   readonly #held = new Map<string, number>();
-  /** Charges that the balance does not have yet: by organization, and by request. */
   readonly #pending = new Map<string, number>();
   readonly #pendingOf = new Map<string, { readonly organizationId: string; readonly microDollars: number }>();
 
@@ -37,15 +31,14 @@ export class Credit {
     this.#funds = funds;
   }
 
-  /** Without what requests in flight may cost. */
   balanceOf(organizationId: string): number {
     return this.#funds.balanceOf(organizationId) - (this.#pending.get(organizationId) ?? 0);
   }
 
-  /** @returns null where the balance has not so much beside what is held already */
+  /** Null if the balance does not cover it beside other holds. */
   hold(organizationId: string, microDollars: number): Hold | null {
     const free = this.balanceOf(organizationId) - (this.#held.get(organizationId) ?? 0);
-    // What costs nothing needs nothing, also of one who owes.
+    // Free requests are allowed even with debts.
     if (microDollars > 0 && free < microDollars) return null;
     let held = microDollars;
     add(this.#held, organizationId, held);
@@ -61,19 +54,17 @@ export class Credit {
     };
   }
 
-  /** A request was charged here. */
   settled({ organization_id, request_id, micro_dollars }: Settlement): void {
     if (micro_dollars === 0) return;
     add(this.#pending, organization_id, micro_dollars);
     this.#pendingOf.set(request_id, { organizationId: organization_id, microDollars: micro_dollars });
   }
 
-  /** Charges of this gateway that the balance does not have yet. */
   get pending(): number {
     return this.#pendingOf.size;
   }
 
-  /** The balance has the charges of these requests from now on, whichever gateway's they are. */
+  /** The balance now has these charges, of any gateway. */
   recorded(requestIds: readonly string[]): void {
     for (const id of requestIds) {
       const charge = this.#pendingOf.get(id);

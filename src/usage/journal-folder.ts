@@ -6,11 +6,7 @@ import type { UsageOptions } from './usage.ts';
 const hasFiles = (dir: string): boolean =>
   existsSync(dir) && readdirSync(dir, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
 
-/**
- * The folder of the journal of a log, which is made where it is not there.
- * @param root of the journals of all logs
- * @param hasServed what only a gateway leaves that has been here before; to be called before this one leaves it
- */
+/** @param hasServed whether an earlier run left its mark; call before this run leaves it */
 export const journalFolder = (
   root: string,
   logId: string,
@@ -19,7 +15,7 @@ export const journalFolder = (
   const isFirst = !hasFiles(root);
   const dir = join(root, logId);
   const { tally } = new JournalFiles(dir);
-  // Should this start be broken off, the next one is not the first.
+  // After an aborted start the next one is not the first.
   if (isFirst) tally.write(0);
   tally.close();
   return { dir, isGone: isFirst && hasServed };

@@ -5,7 +5,6 @@ import type { Credit, Hold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';
 import type { Journal } from './journal/journal.ts';
 
-/** A request that is about to be given to its upstream. */
 export interface Asked {
   readonly requestId: string;
   readonly model: string;
@@ -13,16 +12,13 @@ export interface Asked {
   readonly projectId: string;
   readonly keyId: string;
   readonly api: Api;
-  /** Tokens of its input (contract F.4). */
   readonly estimatedTokens: number;
   readonly images: number;
-  /** Searches that its upstream may bill. */
   readonly searches: number;
-  /** Of the output that is reserved (contract F.4). */
   readonly maxTokens: number;
 }
 
-/** `isPartial` where it is not all as the upstream has counted it. */
+/** `isPartial`: not all of it was counted by the upstream. */
 interface Counted extends Tokens {
   readonly details?: Details;
   readonly isPartial?: true;
@@ -35,10 +31,7 @@ const noTokens: Tokens = {
   cache_read_input_tokens: 0,
 };
 
-/**
- * The most that a request costs whose answer is no longer than that, in micro-dollars (contract M.1). Nobody knows before which
- * part of the input goes into a cache, or comes from one, nor how its upstream will serve it.
- */
+/** In micro-dollars (contract M.1): caching and service tier are unknown before. */
 export const mostOf = (
   price: Price,
   input_tokens: number,
@@ -51,7 +44,7 @@ export const mostOf = (
 };
 
 const largest = Number.MAX_SAFE_INTEGER;
-/** What an upstream says need not be a count. */
+/** Upstream values need not be counts. */
 const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count), largest) : 0);
 
 const inputOf = (usage: Tokens): number =>
@@ -63,25 +56,19 @@ export interface MeterOptions {
   readonly journal: Pick<Journal, 'begin' | 'settle'>;
   readonly clock: Clock;
   readonly credit: Pick<Credit, 'settled'>;
-  /** Where the request needs credit: what is held of it. */
   readonly hold: Hold | null;
-  /** Of a request that ends without an answer, now; 499 where it is not said. */
+  /** Of a request that ends without an answer; default 499. */
   readonly cutStatus?: () => number;
 }
 
-/**
- * The account of one request while it is in flight. It is settled once, by whoever comes first: the end of the answer, or
- * that of the request (contract M.2).
- */
+/** Settled once by the first of the answer's end and the request's (contract M.2). */
 export class Meter {
   readonly #asked: Asked;
   readonly #price: Price;
   readonly #journal: Pick<Journal, 'settle'>;
   readonly #clock: Clock;
-  /** Where the request needs credit: what is held of it. */
   readonly #hold: Hold | null;
   readonly #credit: Pick<Credit, 'settled'>;
-  /** Of a request that ends without an answer, now. */
   readonly #cutStatus: () => number;
   readonly #askedAt: Millis;
   #usage: Counted = noTokens;
@@ -100,7 +87,7 @@ export class Meter {
     this.#askedAt = clock.monotonic();
   }
 
-  /** @returns null where it cannot be written down that the request begins; then nothing is held for it any more */
+  /** Null if the beginning cannot be written; then the hold is released. */
   static begin(options: MeterOptions): Meter | null {
     const { asked, price, journal, clock, hold } = options;
     const { estimatedTokens, images } = asked;
@@ -122,38 +109,34 @@ export class Meter {
     return null;
   }
 
-  /** @param sentTokens of the output that there is so far, estimated */
+  /** @param sentTokens of output so far, estimated */
   progress(usage: Counted, sentTokens: number): void {
     this.#usage = usage;
     this.#sentTokens = sentTokens;
     if (sentTokens > 0) this.#firstTokenMs ??= this.#clock.monotonic() - this.#askedAt;
   }
 
-  /**
-   * The answer is complete, and not yet sent to its end.
-   * @param sentTokens for an upstream that counts none
-   * @param status that the client gets
-   */
+  /** Called before the last byte is sent. @param sentTokens if the upstream counts none */
   complete(usage: Counted, sentTokens: number, status = 200): void {
     this.progress(usage, sentTokens);
     const isCounted = usage.isPartial !== true && (usage.output_tokens > 0 || sentTokens === 0);
     this.#settle(status, this.#sentSoFar(isCounted), isCounted);
   }
 
-  /** The upstream has failed, and the client is told so with this status. Without any of an answer it costs nothing. */
+  /** `status` is the client's. Without any of an answer it costs nothing. */
   fail(status: number): void {
     const hasCome = this.#sentTokens > 0 || inputOf(this.#usage) > 0;
     this.#settle(status, this.#sentSoFar(), false, hasCome);
   }
 
-  /** More is reserved for the answer. @param tokens of its input and output together */
+  /** @param tokens of input and output together */
   enlarge(tokens: number): void {
     if (this.#settled !== null) return;
     const { estimatedTokens, images, searches } = this.#asked;
     this.#hold?.become(mostOf(this.#price, estimatedTokens, tokens - estimatedTokens, images, searches));
   }
 
-  /** The request is over, whatever became of it. */
+  /** Settles it if nothing has. */
   end(): void {
     this.#settle(this.#cutStatus(), this.#sentSoFar(), false);
   }

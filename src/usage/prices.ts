@@ -6,12 +6,11 @@ import { eventId } from '../kernel/store/event-id.ts';
 import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
 
-/** How often other gateways that start at the same time may be first. */
 const attempts = 16;
 
 const isPrice = (type: string): boolean => type === 'price.declared';
 
-/** Every price that was ever declared, the oldest first. */
+/** The oldest first. */
 export async function* declaredPrices(
   store: Pick<EventStore, 'read'>,
 ): AsyncGenerator<PriceDeclared & { readonly at: number }> {
@@ -22,8 +21,8 @@ export async function* declaredPrices(
 }
 
 /**
- * Records the prices that the log does not have as the last of their model, so that every charge can be worked out again
- * from events alone (contract M.3). Before the first request: no settlement names a price that is not in the log.
+ * Records prices that differ from the last of their model in the log, so that charges can be recomputed from events
+ * (contract M.3). Before the first request, so that no settlement has an unknown price.
  */
 export const declarePrices = async (
   store: Pick<EventStore, 'read' | 'append'>,

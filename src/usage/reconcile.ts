@@ -1,31 +1,30 @@
 import type { Tokens } from '../domain/usage/charge.ts';
 import type { Settlement } from '../domain/usage/usage-events.ts';
 
-/** What an upstream says of one request; it may not count all kinds. */
+/** Kinds that are not counted are absent. */
 export interface LedgerLine extends Partial<Tokens> {
   readonly request_id: string;
 }
 
-/** Where the two lists differ, by request. */
+/** Between the two lists, by request. */
 export interface Difference {
   readonly request_id: string;
   /**
-   * `missing`: the upstream has it and we do not. `unknown`: we charge for it and the upstream does not know it. `tokens`: both
-   * have counted, and not the same. `twice`: it is settled more than once. `estimated`: the upstream has not told us its count,
-   * so that ours is an estimate, which the settlement says. `repeated`: the upstream was asked more than once, since an answer
-   * was lost on the way, and we know of the one that came.
+   * `missing`: only the upstream has it. `unknown`: only we charge for it. `tokens`: the counts differ. `twice`:
+   * settled more than once. `estimated`: the upstream gave no count, so ours is marked as an estimate. `repeated`: the
+   * upstream was asked again after a lost answer.
    */
   readonly kind: 'missing' | 'unknown' | 'tokens' | 'twice' | 'estimated' | 'repeated';
-  /** The kinds of tokens that differ. */
+  /** The differing kinds. */
   readonly ours: Partial<Tokens>;
   readonly theirs: Partial<Tokens>;
 }
 
 export interface Reconciliation {
-  /** Of the ledger; and those that are the same in both. */
+  /** In the ledger, and equal in both. */
   readonly requests: number;
   readonly equal: number;
-  /** By request, in the order of the ids. */
+  /** In the order of ids. */
   readonly differences: readonly Difference[];
 }
 
@@ -39,7 +38,7 @@ const kinds = [
 const only = (line: Partial<Tokens>, wanted: readonly (keyof Tokens)[]): Partial<Tokens> =>
   Object.fromEntries(wanted.map((kind) => [kind, line[kind] ?? 0]));
 
-/** A request that the upstream was asked for more than once stands in its ledger as often. */
+/** A repeated request has several lines in the ledger. */
 const byRequest = (ledger: Iterable<LedgerLine>): Map<string, LedgerLine[]> => {
   const lines = new Map<string, LedgerLine[]>();
   for (const line of ledger) {
@@ -50,7 +49,7 @@ const byRequest = (ledger: Iterable<LedgerLine>): Map<string, LedgerLine[]> => {
   return lines;
 };
 
-/** What all lines of one request say together, of the kinds that any of them counts. */
+/** Kinds that any of the lines counts. */
 const summed = (lines: readonly LedgerLine[]): Partial<Tokens> =>
   Object.fromEntries(
     kinds
@@ -61,11 +60,7 @@ const summed = (lines: readonly LedgerLine[]): Partial<Tokens> =>
 const differingFrom = (line: Partial<Tokens>, ours: Tokens): (keyof Tokens)[] =>
   kinds.filter((kind) => line[kind] !== undefined && line[kind] !== ours[kind]);
 
-/**
- * Compares an upstream's own list of requests with what was settled. Kinds of tokens that the list does not have are not
- * compared.
- * @param settlements of the same time and the same models as the list: others are `unknown` to it
- */
+/** By the kinds that the ledger has. @param settlements of the ledger's period and models */
 export const reconcile = (ledger: Iterable<LedgerLine>, settlements: Iterable<Settlement>): Reconciliation => {
   const theirs = byRequest(ledger);
   const requests = theirs.size;
@@ -82,7 +77,7 @@ export const reconcile = (ledger: Iterable<LedgerLine>, settlements: Iterable<Se
     seen.add(request_id);
     if (lines === undefined) {
       const isCharged = kinds.some((kind) => ours[kind] > 0);
-      // An upstream that could not be reached has no line, and nothing was charged.
+      // An unreachable upstream has no line and no charge.
       if (isCharged)
         differences.push({ request_id, kind: kindOf(ours, 'unknown'), ours: only(ours, kinds), theirs: {} });
       continue;

@@ -2,7 +2,7 @@ import { dayMs, type Millis } from '../clock.ts';
 import { type Settlement, settlementsOf, usageStream } from '../domain/usage/usage-events.ts';
 import type { EventStore } from '../kernel/store/store.ts';
 
-/** Everything that was settled on the days of these two moments and between, in UTC, in the order in which it came. */
+/** By whole UTC days, in order. */
 export async function* settlementsBetween(
   store: Pick<EventStore, 'read'>,
   from: Millis,
@@ -16,10 +16,9 @@ export async function* settlementsBetween(
   }
 }
 
-/** A request ends within half an hour of its beginning, so that its account is on the day of its id or on the next. */
+/** Requests end within half an hour, so an account is on the day of its id or the next. */
 const longestMs = dayMs;
 
-/** The account of a request, by its id and the time that is in it. */
 export const settlementOf = async (
   store: Pick<EventStore, 'read'>,
   requestId: string,

@@ -7,24 +7,22 @@ import { type EventStore, type Expected, type NewEvent, WrongRevision } from '..
 import { type Entry, entriesOf } from './journal/entry.ts';
 import type { JournalFiles, Sent } from './journal/files.ts';
 
-/** How the entries of a file are parted. The same file is always parted alike, whoever sends it and however often. */
+/** Deterministic, so that a repeat makes the same batches. */
 export interface Parting {
   readonly mostInEvent: number;
   readonly mostInAppend: number;
 }
 
-/** An event of some 100 KB is folded in a few milliseconds, and an append is well below the store's bound of 1 MiB. */
+/** Some 100 KB, folded in a few milliseconds; an append is far below the store's 1 MiB. */
 const usual: Parting = { mostInEvent: 500, mostInAppend: 1_000 };
-/** How often a batch gives way to other gateways that were first. */
+/** After other gateways appended first. */
 const attempts = 8;
 
-/** What the event store gets of a journal. */
 type Sendable = Exclude<Entry, { readonly kind: 'begun' }>;
 
-/** What of one file goes to one stream in one append. */
+/** For one stream, in one append. */
 interface Batch {
   readonly stream: string;
-  /** After so long the store removes it. */
   readonly keptSeconds: number;
   readonly entries: readonly Sendable[];
 }
@@ -35,14 +33,14 @@ const streamOf = (entry: Sendable): string =>
 
 const keptSecondsOf = ({ kind }: Sendable): number => (kind === 'settled' ? accountSeconds : decisionSeconds);
 
-const pieces = <T>(all: readonly T[], size: number): T[][] =>
+export const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
 const batchesOf = (entries: readonly Entry[], mostInAppend: number): readonly Batch[] => {
   const byStream = new Map<string, Sendable[]>();
   const seen = new Set<string>();
   for (const entry of entries) {
-    // A line that was written again stands in the file twice.
+    // A rewritten line is in the file twice.
     if (entry.kind === 'begun' || seen.has(idOf(entry))) continue;
     seen.add(idOf(entry));
     const stream = streamOf(entry);
@@ -55,7 +53,6 @@ const batchesOf = (entries: readonly Entry[], mostInAppend: number): readonly Ba
   );
 };
 
-/** A stream has entries of one kind. */
 const bodyOf = (entries: readonly Sendable[]): Pick<NewEvent, 'type' | 'data'> => {
   const settlements = entries.flatMap((entry) => (entry.kind === 'settled' ? [entry.settlement] : []));
   if (settlements.length > 0) return { type: 'usage.settled', data: { ...usageSettled(settlements) } };
@@ -65,7 +62,7 @@ const bodyOf = (entries: readonly Sendable[]): Pick<NewEvent, 'type' | 'data'> =
 
 const eventOf = (stream: string, piece: readonly Sendable[], at: number): NewEvent => {
   const { type, data } = bodyOf(piece);
-  // By the names of what is in it: nobody else has them.
+  // From the ids of its entries, so it is unique.
   const id = eventId(hash('sha256', piece.map(idOf).join()), 0, stream, type, {});
   const actor = { type: 'system', id: 'usage' } as const;
   return { id, type, data, metadata: { at, actor, $correlationId: id, $causationId: id, v: 1 } };
@@ -73,13 +70,12 @@ const eventOf = (stream: string, piece: readonly Sendable[], at: number): NewEve
 
 const nothing = async (): Promise<void> => {};
 
-/** The revision of the last event of an append that has found the stream as it expected. */
+/** After an append at the expected revision. */
 const endBehind = (expected: Expected, events: number): number => (expected === 'no_stream' ? -1 : expected) + events;
 
 /**
- * Sends the files of a journal to the event store, each exactly once. Where a batch is sent is known before it is, also to a repeat
- * after a lost answer or after the end of the process, which names the same place, where the store recognises it: it is written
- * down, or it is right behind the batch before on the same stream.
+ * Sends each file exactly once. The place of a batch is known before it is sent, and a repeat uses the same, where the
+ * store recognises it: it is written down, or follows the batch before on the same stream.
  */
 export const shipment = (
   files: JournalFiles,
@@ -87,9 +83,9 @@ export const shipment = (
   clock: Clock,
   { mostInEvent, mostInAppend }: Parting = usual,
 ) => {
-  /** Where each stream is believed to end. Wrong only until the first append. */
+  /** Guessed ends of streams, corrected by the first append. */
   const ends = new Map<string, Expected>();
-  /** Streams that are known to keep their events for the time that they are wanted, and no longer. */
+  /** Streams whose `$maxAge` is set. */
   const limited = new Set<string>();
 
   const placeOf = (stream: string): Sent => ({ stream, expected: ends.get(stream) ?? 'no_stream' });
@@ -97,14 +93,11 @@ export const shipment = (
   const eventsOf = ({ stream, entries }: Batch): NewEvent[] =>
     pieces(entries, mostInEvent).map((piece) => eventOf(stream, piece, clock.wall()));
 
-  /**
-   * @param place that is known for the batch; undefined where none is
-   * @param intend writes down the place that is taken instead
-   */
+  /** @param place of an earlier attempt, or undefined. @param intend records a new place */
   const send = async (batch: Batch, place: Sent | undefined, intend: (place: Sent) => Promise<void>): Promise<void> => {
     const { stream, keptSeconds } = batch;
     const events = eventsOf(batch);
-    // Before the first event: one that a crash leaves behind without it would stay for ever.
+    // First, because an event without the limit would stay for ever after a crash.
     if (!limited.has(stream)) await store.limitAge(stream, keptSeconds);
     limited.add(stream);
     let sent = place;
@@ -119,7 +112,7 @@ export const shipment = (
         return;
       } catch (error) {
         if (!(error instanceof WrongRevision)) throw error;
-        // It is not there, and at that place it can never be.
+        // It is not there, and never can be.
         ends.set(stream, error.actual ?? 'no_stream');
         sent = undefined;
         if (attempt === attempts) throw error;
@@ -128,11 +121,7 @@ export const shipment = (
   };
 
   return {
-    /**
-     * @param entries of the file, where they are at hand
-     * @param stored told when all of it is in the event store, before the file's name says so
-     * @throws StoreUnavailable, or what the disk says; it may be called again
-     */
+    /** Repeatable. @param stored called before the file is renamed. @throws StoreUnavailable, the disk's error */
     async ship(number: number, entries?: readonly Entry[], stored = nothing): Promise<void> {
       if (files.isSent(number)) return files.sent(number);
       const all = entries ?? entriesOf(await files.read(number, 'open')).entries;

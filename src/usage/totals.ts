@@ -4,12 +4,13 @@ import { totalStream, type UsageTotal, usageTotalled } from '../domain/usage/usa
 import { eventId } from '../kernel/store/event-id.ts';
 import { type EventStore, type NewEvent, StoreUnavailable, WrongRevision } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
+import { pieces } from './shipment.ts';
 
-/** What the log has of totals, and what it does not have yet. */
+/** Recorded totals, and use that is not in them yet. */
 export interface Untold {
-  /** Of the last event that told some; undefined before the first. */
+  /** The last `usage.totalled`; undefined if none. */
   readonly last: { readonly revision: number; readonly at: Millis } | undefined;
-  /** Of organizations with more use than was told: their sums at the last event that named them. */
+  /** Of organizations with further use: their sums at the last event that named them. */
   readonly totals: () => Promise<readonly UsageTotal[]>;
 }
 
@@ -19,21 +20,17 @@ export interface TotalsOptions {
   readonly clock: Clock;
 }
 
-/** Organizations of one event: some 50 KB. */
+/** Some 50 KB. */
 const mostInEvent = 500;
-/** And of one append, below the store's bound of 1 MiB. */
+/** Below the store's 1 MiB. */
 const mostInAppend = 5_000;
 const lookEveryMs: Millis = 60_000;
 
-const pieces = <T>(all: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
-
 /**
- * Tells once a day what organizations have used in all, so that their balances outlive the accounts, which the store removes after 400
- * days (contract M.5). Of several gateways one is first, and the others see that it was. Use is told by the second event behind it.
+ * Records each organization's total once a day, so that balances outlive the accounts, which the store removes after
+ * 400 days (contract M.5). One gateway wins. Use is in the second event after it.
  */
 export const totalsTeller = ({ store, untold, clock }: TotalsOptions): (() => Promise<void>) => {
-  /** There is nothing more to be told on this day. */
   let done = '';
   return async () => {
     const at = clock.wall();
@@ -48,7 +45,7 @@ export const totalsTeller = ({ store, untold, clock }: TotalsOptions): (() => Pr
       try {
         end = (await store.append(totalStream, events, end)).revision;
       } catch (error) {
-        // Another gateway was first: it tells them, and what it has not told is told tomorrow.
+        // Another gateway won; its omissions follow tomorrow.
         if (error instanceof WrongRevision) return;
         throw error;
       }
@@ -69,7 +66,7 @@ const totalsEvent = (totals: readonly UsageTotal[], seed: string, index: number,
   };
 };
 
-/** Looks once a minute whether it is another day. The returned function ends that, and waits for what is at work. */
+/** Checks each minute for a new day. The returned function stops and waits for work in progress. */
 export const tellTotals = (options: TotalsOptions): (() => Promise<void>) => {
   const tell = totalsTeller(options);
   let isFailing = false;
@@ -81,7 +78,7 @@ export const tellTotals = (options: TotalsOptions): (() => Promise<void>) => {
           isFailing = false;
         },
         (error: unknown) => {
-          // A store that is away is told elsewhere.
+          // Unavailability is logged elsewhere.
           if (!isFailing && !(error instanceof StoreUnavailable)) publish('usage.untold', { error });
           isFailing = true;
         },

@@ -12,61 +12,53 @@ import { recover } from './journal/recover.ts';
 import { type Asked, Meter, mostOf } from './meter.ts';
 import { shipment } from './shipment.ts';
 
-/** Keeps the accounts of requests. */
+/** The accounts of requests. */
 export interface UsageBook {
-  /** Why nothing more can be written down, so that no request may be given to an upstream; undefined while it can. */
+  /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /**
-   * @returns null where the organization has not the credit that the model asks for: 402 (contract M.1), or where it cannot be
-   * written down, which `whyFull` says then: 503 (contract M.5)
-   */
+  /** Null without credit: 402 (contract M.1); with `whyFull` it cannot be written: 503 (contract M.5). */
   begin(asked: Asked): Meter | null;
-  /** Keeps what a policy has decided; where there is no room, it is counted and told to the operator. */
   decide(decision: Decision): void;
 }
 
 export interface OpenUsage extends UsageBook {
-  /** Everything that was settled so long ago is in the event store. */
+  /** Older settlements are in the event store. */
   readonly ageMs: Millis;
-  /** Micro-dollars: the balance, less what was settled here and is not in it yet. */
+  /** Micro-dollars: the log's balance less settlements that are not in it. */
   balanceOf(organizationId: string): number;
-  /** To be told of the events whose accounts the balance has from now on. */
+  /** Events that the balance includes from now on. */
   recorded(batch: readonly Recorded[]): void;
-  /** Requests that begin from now on are charged by these; they are in the log. A model that is not among them keeps its price. */
+  /** In force from now on, and already in the log. Missing models keep their price. */
   priced(prices: readonly Price[]): void;
-  /** Requests that end from now on without an answer are ended by this process, and not by their clients (contract M.5). */
+  /** Requests that end without an answer from now on were ended by this process (contract M.5). */
   cutting(): void;
-  /** @throws Error which says how many requests have ended and could not be written down */
+  /** @throws Error with the number of ended requests that could not be written */
   close(): Promise<void>;
 }
 
 export interface UsageOptions {
-  /** Folder of the journal of this log. Beside it stands how many requests it has to tell of. */
+  /** Of this log's journal; the count of its requests is beside it. */
   readonly dir: string;
-  /** The gateway has had a journal, and there is none of any log. */
+  /** The gateway had a journal, and none is left. */
   readonly isGone?: boolean;
   readonly store: Pick<EventStore, 'append' | 'limitAge'>;
-  /** Of every model; they are in the log (`declarePrices`). */
   readonly prices: readonly Price[];
   readonly funds: Funds;
   readonly clock: Clock;
-  /** Between two looks at what is to be sent; default 1 s. */
+  /** Between two shipments; default 1 s. */
   readonly everyMs?: Millis;
 }
 
-/** A file that is waited for while the store is away is closed at so many bytes. */
+/** Bytes at which a file is closed while the store is unavailable. */
 const longest = 512 * 1024;
-/** Files that wait for a store that is away: 1 GiB, two million requests. */
+/** Then 1 GiB, or two million requests, are waiting. */
 const mostUnsent = 2_048;
-/** Files that are in the store and stay for requests in flight; beyond that what they are needed for is written once more. */
+/** Beyond it requests in flight are copied into the present file. */
 const mostKept = 10;
-/** Longest wait, at the start and at the end, for a store that does not answer; the rest is sent later. */
+/** For an unresponsive store at the start and end; the rest is sent later. */
 const waitMs = 5_000;
 
-/**
- * Opens the journal and sends what the last run has left, then sends to the event store what is settled, once a second: all
- * organizations together, since one append for each organization and second was measured to cost a millisecond of the loop.
- */
+/** All organizations together: an append for each was measured to cost a millisecond of the loop. */
 export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   const { dir, store, prices, funds, clock, everyMs = 1_000 } = options;
   const credit = new Credit(funds);
@@ -93,23 +85,17 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   }
   const { ship } = shipment(files, store, clock);
   const unsent = [...left.unsent.keys()];
-  /** In the store, and needed for requests that were in flight: the oldest first. */
   const kept = [...left.sent];
-  /** Why nothing can be sent; null while it can. */
+  /** Null while the store is available. */
   let away: string | null = null;
-  /** Decisions that were not kept. */
   let unrecorded = 0;
   let sentUpTo = clock.monotonic();
-  /** Of requests that end without an answer (contract M.2). */
   let cutStatus = 499;
 
-  /**
-   * A file goes before those that came after it, which may have the settlements of what it saw begin: without them those would be
-   * settled a second time at the next start.
-   */
+  /** Deleted in order: later files may settle its requests, which would be settled again without it. */
   const dropSent = async (): Promise<void> => {
     if (kept.length > mostKept) await journal.carry(kept.at(-1)!);
-    // What settles their requests has to be on the disk before they go.
+    // The settlements must be durable before the files are deleted.
     if (kept.length > 0) await journal.sync();
     for (let [oldest] = kept; oldest !== undefined; [oldest] = kept) {
       if (!journal.isSound || journal.isNeeded(oldest)) return;
@@ -144,14 +130,14 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
         away = null;
       },
       (error: unknown) => {
-        // Another reason is told too: the store may be there again, and something else in the way.
+        // A different error is logged too.
         const reason = String(error).replace(/\d+/g, '');
         if (away !== reason) publish('usage.unsent', { error });
         away = reason;
       },
     );
-  // What the last run has charged is no credit of its organizations any more when the first request comes.
-  // While files wait the present one stays open: what it says of requests that were in flight goes the second time.
+  // Balances must include the last run before the first request. While files wait, the present one stays open: its
+  // settlements of abandoned requests go with the second send.
   if (left.unsent.size > 0 || left.abandoned.length > 0) await atMost(waitMs, send().then(send));
   let isSending = false;
   const timer = setInterval(() => {
@@ -201,7 +187,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     async close() {
       clearInterval(timer);
       tellUnrecorded();
-      // A store that is away gets it at the next start.
+      // An unavailable store gets it at the next start.
       await atMost(
         waitMs,
         inTurn(sendAll).catch(() => {}),

@@ -215,13 +215,19 @@ describe('weir policy', () => {
   test('publishes, pauses and resumes what others have written', async () => {
     const id = await draft();
     expect(await first('policy', 'show', id)).toMatchObject({
+      object: 'organization.policy',
+      organization_id: organization,
       state: 'draft',
       revision: 1,
-      rule: 'true',
-      published_rule: null,
+      draft: { rule: 'true', mode: 'monitoring' },
+      published: null,
     });
+    expect(await weir(['policy', 'show', id])).toMatchObject({ code: 0, out: expect.stringMatching(/^RULE +true$/m) });
     expect(await weir(['policy', 'publish', id])).toMatchObject({ code: 1, err: expect.stringContaining('--yes') });
-    expect(await first('policy', 'publish', id, '--yes')).toMatchObject({ version: 1, unpublished_changes: false });
+    expect(await first('policy', 'publish', id, '--yes')).toMatchObject({
+      current_version: 1,
+      has_unpublished_changes: false,
+    });
     expect(await weir(['policy', 'publish', id, '--yes'])).toMatchObject({ code: 1, out: '' });
     expect(await weir(['policy', 'pause', id, '--revision', '1', '--yes'])).toMatchObject({
       code: 1,

@@ -135,7 +135,7 @@ describe('weir store verify', () => {
     await stop();
     const { code, out } = await weir(['store', 'verify', '--jsonl']);
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ dir: store, verdict: 'ok', events: 71, damages: [] });
+    expect(JSON.parse(out)).toMatchObject({ dir: store, verdict: 'ok', events: 71, purged_streams: 0, damages: [] });
   });
 
   test('names what is damaged, and fails', async () => {

@@ -107,7 +107,18 @@ describe('weir usage', () => {
 
   test('shows what was used and what it cost', async () => {
     const rows = await bench.json('usage', org, '--by', 'model');
-    expect(rows).toMatchObject([{ model: 'm', requests: 3, input: 3_000, output: 600, cost: 0.027 }]);
+    const [{ start_time: from, end_time: end, ...row }] = rows as [Record<string, number>];
+    expect(end! - from!).toBe(86_400);
+    expect(row).toEqual({
+      model: 'm',
+      cost: 0.027,
+      num_model_requests: 3,
+      input_tokens: 3_000,
+      output_tokens: 600,
+      input_uncached_tokens: 3_000,
+      input_cached_tokens: 0,
+      input_cache_write_tokens: 0,
+    });
     const { out } = await bench.weir(['usage', org, '--width', '1h', '--from', new Date().toISOString()]);
     expect(out).toContain('$0.027');
     expect(await bench.weir(['usage', org, '--to', '2020-01-01T00:00:00Z'])).toEqual({
@@ -119,7 +130,9 @@ describe('weir usage', () => {
 
   test('takes a date for its first moment in UTC', async () => {
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
-    expect(await bench.json('usage', org, '--from', day(-1), '--to', day(2))).toMatchObject([{ requests: 3 }]);
+    expect(await bench.json('usage', org, '--from', day(-1), '--to', day(2))).toMatchObject([
+      { num_model_requests: 3 },
+    ]);
     expect(await bench.json('usage', org, '--from', day(-9), '--to', day(-1))).toEqual([]);
   });
 

@@ -80,7 +80,7 @@ describe('the schemas for parameters', () => {
     limit,
     after: after.optional(),
     order: order(),
-    archived: flag(false),
+    archived: flag(),
     types: many(z.string()).optional(),
   });
 

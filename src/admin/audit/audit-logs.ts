@@ -64,7 +64,7 @@ const query = z.object({
   // For the SDK: entries have no e-mail addresses, so this matches nothing.
   actor_emails: many(text(1, 320)).optional(),
   // Unspecified: entries of a tenant above the organizations. There are none.
-  tenant_only: flag(false),
+  tenant_only: flag(),
   effective_at: z
     .strictObject({ gt: moment.optional(), gte: moment.optional(), lt: moment.optional(), lte: moment.optional() })
     .optional(),

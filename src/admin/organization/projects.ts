@@ -63,7 +63,7 @@ const listRoute = ({ models }: Administration): Route =>
     path: '/v1/organization/projects',
     operation: 'listProjects',
     summary: 'List the projects of the organization',
-    query: z.object({ ...pageQuery, include_archived: flag(false) }),
+    query: z.object({ ...pageQuery, include_archived: flag() }),
     replies: { 200: { description: 'A page of projects', schema: listOf(projectObject) } },
     errors: ['invalid_cursor', 'validation_failed'],
     handle: ({ principal, query }) =>

@@ -35,6 +35,18 @@ export interface Bucket {
   readonly groups: readonly Group[];
 }
 
+export const inputOf = ({ input, cacheCreation, cacheRead }: UsageSum): number => input + cacheCreation + cacheRead;
+
+/** With the names of the API (contract M.6). */
+export const tokenCounts = (sum: UsageSum) => ({
+  num_model_requests: sum.requests,
+  input_tokens: inputOf(sum),
+  output_tokens: sum.output,
+  input_uncached_tokens: sum.input,
+  input_cached_tokens: sum.cacheRead,
+  input_cache_write_tokens: sum.cacheCreation,
+});
+
 /** Rows read before the event loop gets a turn: half a millisecond. */
 const rowsATurn = 250;
 

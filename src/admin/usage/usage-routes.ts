@@ -3,7 +3,7 @@ import { flag, many, text, wholeNumber } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
 import { adminRoute } from '../admin-route.ts';
 import type { Administration } from '../command.ts';
-import { type Group, type Grouping, groupings } from './usage-buckets.ts';
+import { type Group, type Grouping, groupings, inputOf, tokenCounts } from './usage-buckets.ts';
 import { bucketPage, countOf, pageOfBuckets, spanQuery } from './usage-page.ts';
 
 const id = text(1, 200);
@@ -20,7 +20,7 @@ const usageQuery = z.object({
   group_by: many(z.enum([...groupings, ...ofOthers])).optional(),
   models: many(id).optional(),
   user_ids: many(id).optional(),
-  batch: flag(false).optional(),
+  batch: flag().optional(),
 });
 
 const usageResult = z
@@ -48,12 +48,7 @@ const usageOf =
   (groupBy: readonly string[]) =>
   ({ sum, ...of }: Group): z.infer<typeof usageResult> => ({
     object: 'organization.usage.completions.result',
-    num_model_requests: sum.requests,
-    input_tokens: sum.input + sum.cacheCreation + sum.cacheRead,
-    output_tokens: sum.output,
-    input_uncached_tokens: sum.input,
-    input_cached_tokens: sum.cacheRead,
-    input_cache_write_tokens: sum.cacheCreation,
+    ...tokenCounts(sum),
     ...of,
     user_id: null,
     batch: groupBy.includes('batch') ? false : null,
@@ -94,7 +89,7 @@ const costsOf =
     ...of,
     user_id: null,
     api_source: groupBy.includes('api_source') ? 'unlabeled' : null,
-    quantity: model === null ? null : sum.input + sum.cacheCreation + sum.cacheRead + sum.output,
+    quantity: model === null ? null : inputOf(sum) + sum.output,
     quantity_unit: model === null ? null : 'tokens',
   });
 

@@ -7,6 +7,7 @@ import {
   policyRows,
 } from '../../../projections/policies.ts';
 import { requireActive } from '../../admin/policies/policy-judgement.ts';
+import { renderPolicy } from '../../admin/policies/policy-object.ts';
 import { systemClock as clock } from '../../clock.ts';
 import { hasUnpublishedChanges, policyState } from '../../domain/policy/policy.ts';
 import { newId } from '../../ids.ts';
@@ -16,7 +17,7 @@ import { withExamples } from '../examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
 import { findOrganization } from '../org/org.ts';
 import { confirm } from '../output.ts';
-import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
+import { jsonOf, type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
 
 const examples = `
@@ -33,8 +34,8 @@ const shown = (row: PolicyRow): Shown => ({
   name: row.data.name,
   state: policyState(row),
   revision: row.data.revision,
-  version: row.data.current?.version ?? 0,
-  unpublished_changes: hasUnpublishedChanges(row.data),
+  current_version: row.data.current?.version ?? 0,
+  has_unpublished_changes: hasUnpublishedChanges(row.data),
   updated_at: row.data.updatedAt,
   organization_id: row.data.organizationId,
 });
@@ -98,7 +99,14 @@ export const policyCommand = (terminal: Terminal): Command => {
     .description('Show one policy with its rules')
     .argument('<policy>', 'pol_…')
     .action((id: string, options: Output) =>
-      asOperator(terminal, async (operator) => showOne(terminal, whole(find(operator, id)), options, kinds)),
+      asOperator(terminal, async (operator) => {
+        const row = find(operator, id);
+        const json = jsonOf(terminal, options);
+        if (!json) return showOne(terminal, whole(row), options, kinds);
+
+        json.add({ ...renderPolicy(row), organization_id: row.data.organizationId });
+        json.end();
+      }),
     );
 
   const change = (name: keyof typeof questions, description: string): void => {

@@ -12,7 +12,7 @@ import { documents, jsonOf, type Output } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 import { type ExportOptions, exportEvents } from './store-export.ts';
 import { importEvents } from './store-import.ts';
-import { showDamages } from './store-report.ts';
+import { inJson, showDamages } from './store-report.ts';
 
 interface Dir {
   readonly dir?: string;
@@ -43,7 +43,7 @@ export const storeCommand = (terminal: Terminal): Command => {
       const json = jsonOf(terminal, options);
       const dir = filesOf(terminal, options);
       const report = await watched(terminal, 'Verifying', (progress) => verifyStore(dir, { progress: progress.at }));
-      json?.add({ dir, ...report });
+      json?.add({ dir, ...inJson(report) });
       json?.end();
       if (!json) showDamages(terminal, dir, report, options);
       if (report.verdict === 'corrupt') throw new Failure(`The store in ${dir} is corrupt.`);

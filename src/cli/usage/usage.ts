@@ -1,9 +1,18 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { type Grouping, groupings, usageBuckets, type Width, widths } from '../../admin/usage/usage-buckets.ts';
+import {
+  type Bucket,
+  type Grouping,
+  groupings,
+  inputOf,
+  tokenCounts,
+  usageBuckets,
+  type Width,
+  widths,
+} from '../../admin/usage/usage-buckets.ts';
 import { existingEventLog } from '../../app/log/event-log.ts';
 import { dayMs, systemClock } from '../../clock.ts';
 import { readConfig } from '../../config/config.ts';
-import type { Settlement } from '../../domain/usage/usage-events.ts';
+import type { Settlement, UsageSum } from '../../domain/usage/usage-events.ts';
 import { timeOfId } from '../../ids.ts';
 import { Failure } from '../../process/failure.ts';
 import { type Difference, reconcile } from '../../usage/reconcile.ts';
@@ -11,9 +20,8 @@ import { settlementsBetween } from '../../usage/settlements.ts';
 import { parseTime } from '../audit-questions/moment.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator } from '../operator.ts';
-import { dollars } from '../output.ts';
 import { organizationOf } from '../resources/arguments.ts';
-import { jsonOf, listing, type Output, show } from '../table/listing.ts';
+import { jsonOf, type Kinds, listing, type Output, type Shown, show } from '../table/listing.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
 import { readLedger } from './ledger-file.ts';
 
@@ -73,6 +81,37 @@ export const usageCommand = (terminal: Terminal): Command => {
   return usage;
 };
 
+const usageKinds: Kinds = {
+  start_time: 'time',
+  end_time: 'time',
+  cost: 'money',
+  project_id: 'id',
+  api_key_id: 'id',
+  model: 'id',
+};
+type Group = Readonly<Record<string, string | null>>;
+
+/** As narrow as it can be; `input` is all input, of which `cached` came from the cache. */
+const tableRow = ({ from }: Bucket, sum: UsageSum, group: Group): Shown => ({
+  start_time: from,
+  cost: sum.microDollars,
+  requests: sum.requests,
+  ...group,
+  input: inputOf(sum),
+  output: sum.output,
+  cached: sum.cacheRead,
+  cache_write: sum.cacheCreation,
+});
+
+/** The names of `GET /v1/organization/usage`, and the cost. */
+const jsonRow = ({ from, to }: Bucket, sum: UsageSum, group: Group): Shown => ({
+  start_time: from,
+  end_time: to,
+  cost: sum.microDollars,
+  ...group,
+  ...tokenCounts(sum),
+});
+
 const showUsage = (terminal: Terminal, id: string | undefined, options: Asked): Promise<void> =>
   asOperator(terminal, async (operator) => {
     const organizationId = organizationOf(operator, id);
@@ -86,20 +125,14 @@ const showUsage = (terminal: Terminal, id: string | undefined, options: Asked): 
     if (count < 1) throw new UsageError('--to must be after --from.');
     if (count > mostBuckets) throw new UsageError(`That is ${count} buckets; ${mostBuckets} are the most.`);
     const buckets = await usageBuckets(operator.rows, { organizationId, from, width, count, now, groupBy });
-    const isForPeople = jsonOf(terminal, options) === null;
+    const forPeople = jsonOf(terminal, options) === null;
     const rows = buckets.flatMap((bucket) =>
-      bucket.groups.map(({ sum, ...of }) => ({
-        from: bucket.from,
-        cost: isForPeople ? dollars(sum.microDollars) : sum.microDollars / 1_000_000,
-        requests: sum.requests,
-        ...Object.fromEntries(groupBy.map((field) => [field, of[field]])),
-        input: sum.input,
-        output: sum.output,
-        cache_write: sum.cacheCreation,
-        cache_read: sum.cacheRead,
-      })),
+      bucket.groups.map(({ sum, ...of }) => {
+        const group = Object.fromEntries(groupBy.map((field) => [field, of[field]]));
+        return forPeople ? tableRow(bucket, sum, group) : jsonRow(bucket, sum, group);
+      }),
     );
-    show(terminal, rows, options, { from: 'time', project_id: 'id', api_key_id: 'id', model: 'id' });
+    show(terminal, rows, options, usageKinds);
   });
 
 interface Compared extends Output {

@@ -7,28 +7,23 @@ import { InFlight } from './in-flight.ts';
 import { headerBlock, kept, statusLine } from './response-head.ts';
 
 /**
- * `tryEnd` tells whether the connection still holds earlier answers, and costs a third of a microsecond more than `end`. So
- * of the answers up to this size only some are sent with it, by lot, which nobody can evade who asks again and again and
- * never reads: what a connection holds beyond the kernel's buffers is a few dozen answers at the most.
+ * `tryEnd` reports whether earlier answers are waiting, for a third of a microsecond more than `end`. Up to this size
+ * a random sample of answers uses it, which limits a client that never reads to a few dozen answers beyond the
+ * kernel's buffers.
  */
 const smallAnswer = 4 * 1024;
 const lots = 16;
 const isDrawn = (): boolean => Math.random() * lots < 1;
 const json = 'application/json';
 
-/**
- * The answering half of an exchange and the only owner of the core's response object: it writes inside
- * cork, whole answers and refusals.
- */
+/** Writes whole answers and refusals inside cork; the only owner of uWebSockets' response. */
 export abstract class Answer<P> extends InFlight<P> {
   protected family: Family = 'admin';
-  /** What CORS adds to the headers. */
   protected originLines = '';
-  /** The connection ends with this answer. */
   protected closing = false;
-  /** Inside a native callback, where the core has corked the socket. */
+  /** True in native callbacks, where uWebSockets has corked the socket. */
   protected corked = true;
-  /** More of the request's body is on its way. */
+  /** More of the body is coming. */
   protected arriving = false;
 
   protected refusalOf(error: unknown): Refusal {
@@ -68,14 +63,14 @@ export abstract class Answer<P> extends InFlight<P> {
     try {
       block = headerBlock(reason.headers, json, this.family, requestId, this.ownLines(), hints);
     } catch (error) {
-      // An unsound header in a refusal is a fault of ours; the refusal itself still stands.
+      // An invalid header in a refusal is a fault of ours; the refusal is sent without it.
       this.report(error);
       block = headerBlock(undefined, json, this.family, requestId, this.originLines, hints);
     }
     this.send(status, block, body);
   }
 
-  /** Header lines beside those of the reply: its limits as they stand at the moment at which these are made (contract F.5). */
+  /** Limits as they are when this is called (contract F.5). */
   protected ownLines(): string {
     return this.lease === undefined ? this.originLines : this.lease.lines() + this.originLines;
   }
@@ -84,7 +79,7 @@ export abstract class Answer<P> extends InFlight<P> {
     this.stage = 'answering';
     this.resume();
     const isBare = this.isBare(status, data);
-    // The core does not tell of an answer without a body whether its reader takes it: now and then one is the last.
+    // Without a body uWebSockets reports no backpressure, so some are the last of their connection.
     if (this.traffic.draining || (isBare && isDrawn())) this.closing = true;
     const isHead = this.head.method === 'HEAD';
     if (this.closing && hasNoBody(status)) this.sendPending(status, bareAnswer(block));
@@ -96,7 +91,7 @@ export abstract class Answer<P> extends InFlight<P> {
     else this.response.cork(() => this.write(status, block, data));
   }
 
-  /** An answer that is complete for the client, while the connection stays for what it still sends. */
+  /** Complete for the client, while the connection stays for the rest of its request. */
   protected sendPending(status: number, text: string): void {
     this.listen();
     if (this.corked) this.writeHead(status, text);
@@ -128,7 +123,7 @@ export abstract class Answer<P> extends InFlight<P> {
       this.finish();
       return;
     }
-    // Without a length the core takes that of the data, which of a text it alone knows.
+    // Without a length uWebSockets takes that of the data.
     const [, isDone] = response.tryEnd(data, 0);
     if (isDone) this.finish();
     else this.sendRest(typeof data === 'string' ? Buffer.from(data) : data);

@@ -9,21 +9,21 @@ import { lingerMs, maxLingered } from './early-answer.ts';
 import { sendRest } from './pieces.ts';
 
 /**
- * What of an exchange outlives the turn of its request: it waits for a body, a handler or a reader, listens for the client's
- * leaving before it does, and ends when its time is over. It never touches the response once it is done.
+ * The part of an exchange that outlives the callback: waits for body, handler or reader, notices the client's leaving,
+ * and times out. Never touches the response after it is done.
  */
 export abstract class InFlight<P> implements Expiring {
   readonly response: HttpResponse;
   readonly head: RequestHead;
-  /** The client has left, or its connection was cut. */
+  /** The client left, or the connection was cut. */
   gone = false;
   protected readonly traffic: Traffic<P>;
-  /** What the request holds of its limits; absent while nobody is identified. */
+  /** Absent until a credential is identified. */
   protected lease: RateLimitLease<P> | undefined;
-  /** Who is told of the request until it is over; undefined where nobody is. */
+  /** Undefined without a watcher. */
   protected watched: Watched<P> | undefined;
   protected stage: 'reading' | 'handling' | 'answering' | 'lingering' | 'done' = 'reading';
-  /** When the present stage began. */
+  /** The start of the present stage. */
   protected since = 0;
   private listening = false;
   private counted = false;
@@ -41,7 +41,6 @@ export abstract class InFlight<P> implements Expiring {
     return this.traffic.clock.monotonic();
   }
 
-  /** Aborted when the client leaves or the handler has taken too long. */
   signal(): Cancellation {
     this.canceller ??= new Canceller();
     if (this.gone) this.canceller.abort();
@@ -52,7 +51,7 @@ export abstract class InFlight<P> implements Expiring {
     publish('request.failed', { requestId: this.head.requestId, error });
   }
 
-  /** The answer is complete, and the connection stays for a while. */
+  /** The answer is complete, the connection stays for a while. */
   protected linger(): void {
     this.stage = 'lingering';
     this.since = this.now();
@@ -61,17 +60,17 @@ export abstract class InFlight<P> implements Expiring {
     this.ended();
   }
 
-  /** Throws away what a client sends that has its answer. */
+  /** Drops what comes after the answer. */
   protected discard(bytes: number, isLast: boolean): void {
     this.lingered += bytes;
-    // Not here, where the answer may still be in the core's cork.
+    // Deferred: the answer may still be corked.
     if (isLast || this.lingered > maxLingered) setImmediate(() => this.cut());
   }
 
   /**
-   * Writes the last answer of a connection in a later turn of the loop. Inside a native callback, or a microtask that
-   * follows it, the core has the answer in its cork and reads on: the next request in the same segment would be served.
-   * While this one is unanswered, the core ends the connection at the next request instead.
+   * Writes a connection's last answer in a later turn. In a native callback or its microtasks uWebSockets corks the
+   * answer and serves the next request of the segment; while this one is unanswered, the next request ends the
+   * connection instead.
    */
   protected last(write: () => void): void {
     this.listen();
@@ -88,7 +87,7 @@ export abstract class InFlight<P> implements Expiring {
     });
   }
 
-  /** The reader is behind: the answer stays in flight until it has taken the rest, or its time is over. */
+  /** Stays in flight until the slow reader has the rest or times out. */
   protected sendRest(data: Uint8Array): void {
     this.listen();
     this.count();
@@ -104,11 +103,10 @@ export abstract class InFlight<P> implements Expiring {
 
   cut(): void {
     if (this.gone || this.stage === 'done') return;
-    // Runs `left`, where a listener is registered.
+    // Calls `left` if a listener is registered.
     this.response.close();
   }
 
-  /** Called about once a second: what has taken too long ends. */
   expire(now: number): void {
     const { handlerTimeoutMs, readerTimeoutMs } = this.traffic;
     if (this.stage === 'handling' && now - this.since >= handlerTimeoutMs) {
@@ -123,7 +121,6 @@ export abstract class InFlight<P> implements Expiring {
     }
   }
 
-  /** Registers for the client's leaving. */
   protected listen(): void {
     if (this.listening) return;
     this.listening = true;
@@ -140,10 +137,7 @@ export abstract class InFlight<P> implements Expiring {
     });
   }
 
-  /**
-   * Reads nothing more of the connection until the answer, and so not that the client has ended its side, which the core
-   * takes for its leaving. Only where nobody would do anything about that.
-   */
+  /** So that a half-closed connection does not count as left. Only if leaving would change nothing. */
   protected pause(): void {
     this.paused = true;
     this.response.pause();
@@ -155,7 +149,6 @@ export abstract class InFlight<P> implements Expiring {
     this.response.resume();
   }
 
-  /** From here on this exchange is in flight. */
   protected count(): void {
     if (this.counted) return;
     this.counted = true;
@@ -181,15 +174,14 @@ export abstract class InFlight<P> implements Expiring {
     return false;
   }
 
-  /** Since when the reader has taken nothing; undefined while nothing waits for it. */
+  /** Of the reader's last progress; undefined if nothing waits. */
   protected blockedSince(): number | undefined {
     return this.since;
   }
 
-  /** Answers with a refusal, unless there is an answer already. */
+  /** No effect after an answer. */
   protected abstract refuse(reason: Refusal): void;
-  /** The client is gone: whoever waits for it need not. */
+  /** The client is gone. */
   protected abstract left(): void;
-  /** Gives back what the request still holds. */
   protected abstract release(): void;
 }

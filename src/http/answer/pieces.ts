@@ -1,18 +1,12 @@
 import type { HttpResponse } from '../uws.ts';
 
-/** What the sender of the rest of an answer tells the exchange that owns the connection. */
 export interface Progress {
-  /** The reader has taken something. */
   progress(): void;
   complete(): void;
   failed(error: unknown): void;
 }
 
-/**
- * Sends what `tryEnd` has left of an answer, as fast as its reader takes it. `end` would copy all of it into the core, where
- * nobody sees that it stays.
- * @param data the whole answer
- */
+/** `end` would copy the whole answer into uWebSockets, unaccounted. @param data the whole answer */
 export const sendRest = (response: HttpResponse, data: Uint8Array, owner: Progress): void => {
   response.onWritable((offset) => {
     try {

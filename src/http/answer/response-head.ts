@@ -3,7 +3,6 @@ import { type Family, type Headers, isInference } from '../route.ts';
 
 const lines = new Map<number, string>();
 
-/** `404 Not Found`. */
 export const statusLine = (status: number): string => {
   let line = lines.get(status);
   if (line === undefined) {
@@ -13,13 +12,10 @@ export const statusLine = (status: number): string => {
   return line;
 };
 
-/**
- * Of every answer that its connection outlives. The core closes one on which nothing has come or gone for 8 to 12 s (its
- * timers beat every 4 s, and nobody can set them); a client that lets go of it before then never meets its end.
- */
+/** uWebSockets closes idle connections after 8 to 12 s: clients that drop them earlier never see that. */
 export const kept = '\r\nKeep-Alive: timeout=5';
 
-/** Names that have been checked; they are constants of the code, so the set stays small. */
+/** Checked names: constants of the code, so the set stays small. */
 const knownNames = new Set<string>();
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
@@ -32,18 +28,16 @@ const checkName = (name: string): void => {
 const checkValue = (name: string, value: string): void => {
   for (let i = 0; i < value.length; i++) {
     const unit = value.charCodeAt(i);
-    // CR, LF and NUL would end the line; the rest has no business in a header either.
+    // CR, LF and NUL would end the line; other control characters are invalid.
     if ((unit < 0x20 && unit !== 0x09) || unit > 0x7e)
       throw new TypeError(`The response header ${name} has an unsound value.`);
   }
 };
 
 /**
- * All headers as the value of one `content-type`: six calls into the core cost 0.95 µs, one with joined lines 0.47.
- * That is safe only because every name and value is checked here, by the only writer of headers.
- * @param lines more headers, which need no check, as lines that begin with CR LF
- * @param more headers of this folder's own constants, which need no check
- * @throws TypeError for a name or value that could end its line
+ * All headers inside one `content-type`: six calls cost 0.95 µs, one with joined lines 0.47. Safe only because every
+ * name and value is checked here, the only writer of headers. @param lines, @param more constant headers that need no
+ * check, as lines that begin with CR LF. @throws TypeError for a name or value that could end its line
  */
 export const headerBlock = (
   headers: Headers | undefined,
@@ -68,6 +62,6 @@ export const headerBlock = (
     block += `\r\n${name}: ${value}`;
   }
   for (const name in more) block += `\r\n${name}: ${more[name]}`;
-  // Administration answers can carry keys, and those of OAuth tokens (contract A.3).
+  // Administration answers can carry keys, OAuth answers tokens (contract A.3).
   return stored ? type + block : `${type + block}\r\ncache-control: no-store`;
 };

@@ -1,27 +1,23 @@
 import type { Sink } from '../route.ts';
 import type { HttpResponse } from '../uws.ts';
 
-/** What a streamed answer needs of the exchange that owns the connection. */
 export interface StreamOwner {
   readonly response: HttpResponse;
   readonly gone: boolean;
-  /** Writes the status and the headers. */
   begin(): void;
-  /** Cuts the connection. */
   cut(): void;
   now(): number;
 }
 
-/** Bytes that may wait in the core for one slow reader. */
+/** In uWebSockets, for one slow reader. */
 const maxWaiting = 1024 * 1024;
 
-/** Bytes that may be held back for the end: the core corks so many, so that they cannot find the reader behind. */
+/** Held back for the end: within the cork buffer, so without backpressure. */
 const maxHeld = 8 * 1024;
 
 const sizeOf = (chunk: string | Uint8Array): number =>
   typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
 
-/** Writes a streamed answer with backpressure. */
 export class ResponseSink implements Sink {
   readonly #owner: StreamOwner;
   #begun = false;
@@ -30,7 +26,7 @@ export class ResponseSink implements Sink {
   #drained: (() => void)[] = [];
   #next: string | Uint8Array = '';
   #last: string | Uint8Array = '';
-  /** When the reader fell behind; undefined while it keeps up. */
+  /** Undefined while the reader keeps up. */
   blockedSince: number | undefined;
 
   constructor(owner: StreamOwner) {
@@ -41,7 +37,6 @@ export class ResponseSink implements Sink {
     return this.#owner.gone;
   }
 
-  /** Whether the reader has ever been behind. */
   get hasBlocked(): boolean {
     return this.#listening;
   }
@@ -69,12 +64,11 @@ export class ResponseSink implements Sink {
     else this.write(chunk);
   }
 
-  /** Whether there is something that is to leave with the end. */
   get holdsLast(): boolean {
     return this.#last.length > 0;
   }
 
-  /** Writes what is to leave with the end; inside a cork. */
+  /** Inside a cork. */
   sendLast(): void {
     if (!this.holdsLast) return;
     this.#next = this.#last;
@@ -110,7 +104,7 @@ export class ResponseSink implements Sink {
     return new Promise((resolve) => this.#drained.push(resolve));
   }
 
-  /** Lets writers go on: there is room, or nobody left to write to. */
+  /** There is room, or the client is gone. */
   wake(): void {
     const waiting = this.#drained;
     this.#drained = [];

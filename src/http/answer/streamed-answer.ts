@@ -4,12 +4,12 @@ import { bareAnswer } from './early-answer.ts';
 import { headerBlock, kept } from './response-head.ts';
 import { ResponseSink, type StreamOwner } from './sink.ts';
 
-/** The part of an answering exchange that sends an answer while it is being made. */
+/** Streams an answer while it is produced. */
 export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner {
   private sink: ResponseSink | undefined;
   private streamed: { readonly status: number; readonly block: string } | undefined;
 
-  /** Runs the stream even for a client that is gone, so that whoever made it can end its work. */
+  /** Runs even if the client is gone, so that the producer can end its work. */
   protected override stream(status: number, headers: Headers | undefined, run: (sink: Sink) => Promise<void>): void {
     const isHead = this.head.method === 'HEAD';
     const sink = new ResponseSink(isHead ? this.nobody() : this);
@@ -30,12 +30,11 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
     return this.streamed !== undefined && this.stage === 'answering';
   }
 
-  /** For who writes an answer that nobody wants. */
   private nobody(): StreamOwner {
     return { response: this.response, gone: true, begin() {}, cut() {}, now: () => this.now() };
   }
 
-  /** Undefined where the headers cannot be sent, which has been told. */
+  /** Undefined if a header is invalid, which was reported. */
   private blockOf(headers: Headers | undefined): string | undefined {
     try {
       return headerBlock(headers, 'text/event-stream', this.family, this.head.requestId, this.ownLines());
@@ -46,7 +45,7 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
     }
   }
 
-  /** The head of a stream, for `HEAD`. Nobody knows how long the body would be, so it is the last of its connection. */
+  /** For `HEAD`. The length is unknown, so it is the last of its connection. */
   private sendHead(status: number, headers: Headers | undefined): void {
     const block = this.blockOf(headers);
     if (block === undefined) return;
@@ -70,7 +69,7 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
   }
 
   private async streamEnded(sink: ResponseSink): Promise<void> {
-    // An answer that has ended is nobody's any more, so it does not end before its reader has taken it.
+    // The stream stays in flight until the reader has taken it.
     await sink.drained();
     if (this.gone || this.stage !== 'answering') return;
     if (!sink.begun && !sink.holdsLast) this.endEmpty();
@@ -84,7 +83,7 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
     }
   }
 
-  /** The core tells nothing of an answer without a body, so it is the last of its connection. */
+  /** uWebSockets reports no backpressure without a body, so it is the last of its connection. */
   private endEmpty(): void {
     const { status, block } = this.streamed!;
     this.last(() => {
@@ -94,9 +93,9 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
   }
 
   /**
-   * The end of a stream and of its connection, which is that of a chunked request. The core's `end` without its close flag
-   * would serve what follows, and with it writes a header into the middle of the body. So the last chunk is written as a
-   * line of headers, which makes it one with a trailer, and the answer stays pending until the connection is cut.
+   * Ends a stream and its connection after a chunked request. uWebSockets' `end` without close would serve what
+   * follows, with close it writes a header into the body. So the last chunk is written as header lines (a trailer),
+   * and the answer stays pending until the cut.
    */
   private endConnection(sink: ResponseSink): void {
     this.response.cork(() => {
@@ -104,11 +103,11 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
       this.response.writeHeader('\r\n0\r\nx-complete', 'true\r\n');
     });
     this.linger();
-    // A reader that has been behind may still be.
+    // A reader that was slow may still be.
     if (!sink.hasBlocked) setImmediate(() => this.cut());
   }
 
-  /** Before the first byte a failure can still be told; after it only the cut connection tells. */
+  /** After the first byte only a cut connection can report a failure. */
   private streamFailed(sink: ResponseSink, error: unknown): void {
     if (this.gone || this.stage !== 'answering') return;
     const reason = this.refusalOf(error);

@@ -12,8 +12,5 @@ const Whole = z.core.$constructor<z.ZodInt>('Whole', (inst, def) => {
   };
 });
 
-/**
- * A whole number that a double holds. zod's own expects any number of what is none and only then a whole one, so that
- * the answer to `"5"` would depend on the type that was sent and not on the field (contract E.1).
- */
+/** A safe integer; by zod's own the answer to `"5"` would depend on its type (contract E.1). */
 export const whole = () => new Whole({ type: 'number', check: 'number_format', format: 'safeint', abort: false });

@@ -5,7 +5,7 @@ export type Json = { readonly [key: string]: unknown };
 export const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The greatest number that generators of clients keep in 32 bits. */
+/** Client generators keep up to it in 32 bits. */
 const mostOf32Bits = 2 ** 31 - 1;
 
 const pascal = (name: string): string =>
@@ -14,10 +14,9 @@ const pascal = (name: string): string =>
     .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('');
 
-/** Members of an object by which one alternative is told from the others. */
 const tags = ['type', 'role', 'object'];
 
-/** What an alternative is called behind the name of the choice: by what tells it from the others, else by its place. */
+/** From its distinguishing tag, else its index. */
 const endingOf = (alternative: unknown, at: number): string => {
   if (!isJson(alternative) || !isJson(alternative.properties)) return '';
   for (const tag of tags) {
@@ -29,7 +28,7 @@ const endingOf = (alternative: unknown, at: number): string => {
 
 const isNull = (schema: unknown): boolean => isJson(schema) && schema.type === 'null';
 
-/** A truth value that is always the same, by the other one: generators make an enumeration of it that does not compile. */
+/** As the negation of its opposite: generators make an uncompilable enumeration of a boolean constant. */
 const withoutConstant = (schema: Json): Json => {
   const { const: constant, enum: values = [constant], ...rest } = schema;
   const [first, ...others] = values as readonly unknown[];
@@ -37,20 +36,19 @@ const withoutConstant = (schema: Json): Json => {
   return { ...rest, type: others.length > 0 ? ['boolean', 'null'] : 'boolean', not: { const: !first } };
 };
 
-/** A member that can only be null: of the type some generators make a class that is nowhere. */
+/** Without a type: some generators refer to a class that does not exist. */
 const asMember = (schema: Json): Json => {
   const { type, ...rest } = schema;
   return type === 'null' ? { const: null, ...rest } : schema;
 };
 
-/** Whether generators make a class of it: an object with members, or a choice of more than null and something. */
+/** An object with members, or a union beyond null. */
 const isClass = ({ type, properties, anyOf, oneOf }: Json): boolean => {
   if (type === 'object') return isJson(properties) && Object.keys(properties).length > 0;
   const choice = (anyOf ?? oneOf ?? []) as readonly unknown[];
   return type === undefined && choice.filter((alternative) => !isNull(alternative)).length > 1;
 };
 
-/** What zod writes, as clients and their generators are to read it. */
 const worded = (schema: Json, io: 'input' | 'output'): Json => {
   const made: Record<string, unknown> = { ...withoutConstant(schema) };
   const { type, anyOf, properties, additionalProperties: others } = made;
@@ -59,17 +57,17 @@ const worded = (schema: Json, io: 'input' | 'output'): Json => {
       Object.entries(properties).map(([name, each]) => [name, asMember(each as Json)]),
     );
   }
-  // Answers gain members over time (contract A.6), so what zod says of its own output is not said to clients.
+  // Answers may gain members (contract A.6), so the output is not closed.
   if (io === 'output' && others === false) delete made.additionalProperties;
-  // Of this word, which says the same here, generators make nothing; of the other a type to which no object belongs.
+  // An equivalent keyword that generators ignore; of the other they make an empty type.
   if (isNull(others)) {
     delete made.additionalProperties;
     made.unevaluatedProperties = others;
   }
-  // A number or truth value of the query is digits or a word on the wire; the pattern is of those.
+  // The pattern describes the digits or word on the wire.
   if (type === 'integer' || type === 'boolean') delete made.pattern;
   if (type === 'integer' && !(Number(made.maximum) <= mostOf32Bits)) made.format = 'int64';
-  // Bounds of an object, which generators would take for a choice between types.
+  // Generators would take these bounds for a union.
   if (type !== undefined && anyOf !== undefined && made.not === undefined) {
     delete made.anyOf;
     made.not = { not: { anyOf } };
@@ -78,39 +76,34 @@ const worded = (schema: Json, io: 'input' | 'output'): Json => {
 };
 
 /**
- * The named schemas of the document. zod writes definitions and references relative to the schema it converts; inside a larger
- * document they move to `components`. So does every object and every choice inside of them: a generator makes a class of each and
- * calls it after its member, `System` or `Error`, where it has no name of its own.
+ * The named schemas. zod's definitions are relative to the converted schema and move to `components`; so do all inner
+ * objects and unions, because generators name unnamed ones after members, such as `System` or `Error`.
  */
 export class Components {
   readonly schemas: Record<string, unknown> = {};
-  /** The names of those that were given one here, by what they say. */
+  /** Names given here, by content. */
   readonly #named = new Map<string, string>();
 
-  /**
-   * @param name of the schema, where it has none of its own (`meta({ id })`) and is an object or a choice
-   * @param sent what the way in which it is sent makes of it
-   */
+  /** @param name for an object or union without its own (`meta({ id })`). @param sent adapts it to its encoding */
   embed(schema: z.ZodType, io: 'input' | 'output', name: string, sent = (read: Json): Json => read): Json {
     return this.#place(sent(this.#read(schema, io, name)), name);
   }
 
-  /** The members of an object, each as it is written in place. */
+  /** Inline. */
   members(schema: z.ZodType, name: string): { readonly properties?: Json; readonly required?: readonly string[] } {
     return this.#read(schema, 'input', name);
   }
 
-  /** Names what is inside of a schema that was written by hand. */
   declare(name: string, schema: Json): void {
     this.#add(name, this.#inside(schema, name));
   }
 
-  /** As zod has it, its own definitions moved away. */
+  /** As zod writes it, its definitions moved away. */
   #read(schema: z.ZodType, io: 'input' | 'output', name: string): Json {
     const { $schema: _, $defs = {}, ...whole } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
     const label = (key: string): string => {
       if (key.startsWith('__')) return `${name}${key.replaceAll('_', '')}`;
-      // The same schema reads differently as a request and as an answer: defaults are optional in one only.
+      // Requests and answers differ: defaults are optional only in requests.
       return io === 'input' && !key.endsWith('Request') ? `${key}Input` : key;
     };
     let refersToItself = false;
@@ -124,7 +117,7 @@ export class Components {
           const target = inner === '#' ? name : label(inner.replace('#/$defs/', ''));
           moved[key] = `#/components/schemas/${target}`;
         } else if (key === 'defaultOnTheWire') {
-          // zod leaves the default of a value out that is read from a text.
+          // zod omits the default of a value parsed from text.
           moved.default = inner;
         } else {
           moved[key] = move(inner);
@@ -139,7 +132,6 @@ export class Components {
     return refersToItself ? { $ref: `#/components/schemas/${name}` } : moved;
   }
 
-  /** The schema, or where it is a class a reference to it. */
   #place(schema: Json, name: string): Json {
     const inside = this.#inside(schema, name);
     if (!isClass(inside)) return inside;
@@ -154,7 +146,6 @@ export class Components {
     return { $ref: `#/components/schemas/${known}` };
   }
 
-  /** The schema with what is inside of it in its place. */
   #inside(schema: Json, name: string): Json {
     const made: Record<string, unknown> = { ...schema };
     const { properties, items, additionalProperties: others } = schema;

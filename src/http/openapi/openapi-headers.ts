@@ -5,7 +5,7 @@ const text = { type: 'string' };
 const whole = { type: 'integer', minimum: 0, format: 'int64' };
 const duration = { type: 'string', pattern: '^\\d+(\\.\\d{1,3})?s$' };
 
-/** `x-ratelimit-…` of inference. */
+/** Of inference. */
 const quotaHeaders = (subject: string, what: string): [string, Json][] => [
   [`x-ratelimit-limit-${subject}`, { description: `Limit of ${what}.`, schema: whole }],
   [`x-ratelimit-remaining-${subject}`, { description: `What is left of it.`, schema: whole }],
@@ -49,7 +49,7 @@ const always = [reference('request-id')];
 const ofInference = inference.map(([name]) => reference(name));
 const ofAdministration = administration.map(([name]) => reference(name));
 
-/** The headers of a route's responses with this status. A 401 has those of limits where the key is known. */
+/** A 401 has headers of limits if the key is known. */
 export const headersOf = ({ access }: Route, status: number): Json => {
   const isLimited = 'permission' in access;
   const limits = isLimited ? (access.credential === 'admin' ? ofAdministration : ofInference) : [];

@@ -1,9 +1,6 @@
 import { isJson, type Json } from './components.ts';
 
-/**
- * A value that is percent-encoded on its way: its text, or each text of a list, has no NUL (contract A.2). A pattern or
- * an enumeration of its own says as much already.
- */
+/** A text, or each text of a list, has no NUL (contract A.2), unless its own pattern or enumeration says so. */
 export const percentEncoded = (schema: Json): Json => {
   if (isJson(schema.items)) return { ...schema, items: percentEncoded(schema.items) };
   return schema.type === 'string' && !schema.pattern && !schema.enum ? { ...schema, pattern: '^[^\\u0000]*$' } : schema;

@@ -8,7 +8,7 @@ import { Components, type Json } from './components.ts';
 import { headersOf, responseHeaders } from './openapi-headers.ts';
 import { errorSchemas, formEncoded, percentEncoded } from './openapi-schemas.ts';
 
-/** Of the API, which the specification counts (contract A.6); the program counts its own versions. */
+/** Of the API (contract A.6), not of the program. */
 const apiVersion = '0.1.0';
 
 const always: readonly Code[] = ['invalid_request', 'internal_error', 'server_shutting_down', 'dependency_unavailable'];
@@ -18,7 +18,7 @@ const withCredential: readonly Code[] = [
   'api_key_revoked',
   'api_key_suspended',
   'api_key_expired',
-  // Whatever a route takes, it knows each kind of credential by its form.
+  // Every route recognises each kind of credential by its form.
   'access_token_expired',
   'invalid_access_token',
   'insufficient_permissions',
@@ -38,7 +38,7 @@ const withJson: readonly Code[] = ['invalid_json', 'request_too_complex'];
 
 const takesTokens = (access: Access): boolean => access.credential === 'admin' && !access.adminKeyOnly;
 
-/** The codes that a route answers with, each with its status; 401s of its own are a command's target's and thus 409. */
+/** A route's own 401 concerns a command's target, so it is 409. */
 const statusesOf = (target: Route): readonly (readonly [Code, number])[] => {
   const codes = new Set<Code>(always);
   const { access } = target;
@@ -101,7 +101,6 @@ const errorResponses = (target: Route, components: Components): Record<string, J
   return responses;
 };
 
-/** `createProject` → `CreateProject`. */
 const classOf = ({ operation }: Route): string => operation.slice(0, 1).toUpperCase() + operation.slice(1);
 
 const successResponses = (target: Route, components: Components): Record<string, Json> => {
@@ -109,7 +108,7 @@ const successResponses = (target: Route, components: Components): Record<string,
   for (const [status, reply] of Object.entries(target.replies)) {
     const { description, schema, media = 'application/json' } = reply;
     const content: Record<string, Json> = {};
-    // Several media types of one answer, separated by commas: the schema is of the first.
+    // Comma-separated media types; the schema is of the first.
     for (const [at, type] of media.split(',').entries()) {
       const described =
         at === 0 && schema ? components.embed(schema, 'output', `${classOf(target)}Response`) : undefined;
@@ -185,7 +184,7 @@ const operationOf = (target: Route, components: Components): Json => {
   };
 };
 
-/** Every permission that some route takes from an access token, with what it opens. */
+/** Permissions for access tokens, with what they open. */
 const scopesOf = (routes: readonly Route[]): Json => {
   const scopes: Record<string, string> = {};
   for (const { access, operation } of routes) {
@@ -200,7 +199,6 @@ const ofBrowsers =
   'Every path answers OPTIONS with its methods. Web pages read answers (CORS) where the operator allows their origin, except ' +
   'those of policies, which refuse every request with an Origin, and those of OAuth tokens.';
 
-/** The OpenAPI 3.1 description of the routes (contract A.6). */
 export const openapi = (routes: readonly Route[]): Json => {
   const components = new Components();
   for (const [name, schema] of Object.entries(errorSchemas)) components.declare(name, schema);
@@ -213,7 +211,7 @@ export const openapi = (routes: readonly Route[]): Json => {
   return {
     openapi: '3.1.0',
     info: { title: 'Weir', version: apiVersion, description: ofBrowsers },
-    // Relative: the gateway that serves the document.
+    // The gateway that serves the document.
     servers: [{ url: '/' }],
     tags: [{ name: 'Organization' }, { name: 'Inference' }, { name: 'OAuth' }, { name: 'Operations' }],
     paths,
@@ -244,7 +242,7 @@ const isCurrent = (ifNoneMatch: string | undefined, tag: string): boolean =>
     ?.split(',')
     .some((candidate) => candidate.trim() === '*' || candidate.trim().replace(/^W\//, '') === tag) ?? false;
 
-/** `GET /v1/openapi.json`: the description of the given routes and of itself, made once (contract C.4). */
+/** Made once, and describes itself (contract C.4). */
 export const openapiRoute = (routes: readonly Route[]): Route => {
   const own: Route = route({
     method: 'GET',

@@ -1,10 +1,10 @@
 const leastCapacity = 16 * 1024;
 
-/** Collects a body that arrives in several pieces; the core's memory is only lent, so each piece is copied. */
+/** Copies each piece: uWebSockets only lends its memory. */
 export class Body {
   #bytes: Buffer = Buffer.alloc(0);
   #size = 0;
-  /** Bytes that the body may come to have: those announced, or the most of its route. */
+  /** Announced, or the route's maximum. */
   readonly #ceiling: number;
 
   constructor(ceiling: number) {
@@ -23,7 +23,7 @@ export class Body {
   }
 
   #grow(needed: number): void {
-    // Doubling, but never past what was announced: memory follows what has arrived, not what was promised.
+    // Doubles up to the announced length: memory follows what has arrived.
     const capacity = Math.max(needed, Math.min(this.#ceiling, Math.max(leastCapacity, this.#bytes.length * 2)));
     const wider = Buffer.allocUnsafeSlow(capacity);
     wider.set(this.#bytes.subarray(0, this.#size));

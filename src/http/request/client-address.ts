@@ -10,12 +10,9 @@ const entriesOf = (text: string): string[] =>
     .filter((entry) => entry !== '');
 
 /**
- * Whom a request comes from. Without trusted proxies that is the socket's peer. With them, and with a peer that is one, it
- * is the last address of `X-Forwarded-For` that is not a trusted proxy: what stands further left the client may have made
- * up. A list that cannot be read ends at the nearest address that can (contract F.3).
- *
- * @param trusted addresses and networks (`10.0.0.0/8`), separated by commas, as the configuration has checked them; empty
- *   trusts nobody
+ * The socket's peer; if it is a trusted proxy, the last untrusted address of `X-Forwarded-For`, because the client may
+ * have made up what is further left. An unreadable list ends at the nearest readable address (contract F.3). @param
+ * trusted addresses and networks (`10.0.0.0/8`), comma-separated, validated
  */
 export const clientAddress = (trusted: string): AddressOf => {
   const entries = entriesOf(trusted);
@@ -40,7 +37,7 @@ export const clientAddress = (trusted: string): AddressOf => {
   };
 };
 
-/** The addresses of all `X-Forwarded-For` lines in their order; ports and brackets, which some proxies add, are cut off. */
+/** In order; without ports and brackets, which some proxies add. */
 const forwardedFor = (fields: readonly string[]): string[] => {
   const hops: string[] = [];
   for (let i = 0; i < fields.length; i += 2) {

@@ -1,17 +1,16 @@
 import { type Refusal, refusal } from '../../errors.ts';
 
-/** How the end of a request is found, by our own reading of its header lines. */
 export interface Framing {
-  /** Bytes that Content-Length announces; -1 when the body is chunked or none is announced. */
+  /** Of Content-Length; -1 if chunked or absent. */
   readonly length: number;
   readonly chunked: boolean;
-  /** Whether a length of any kind was sent. Without one the request ends with its header block. */
+  /** Without a length of any kind the request ends with its header block. */
   readonly framed: boolean;
 }
 
 export const unframed: Framing = Object.freeze({ length: -1, chunked: false, framed: false });
 const chunkedBody: Framing = Object.freeze({ length: -1, chunked: true, framed: true });
-/** 15 digits stay below 2^53; the core refuses what is longer than its own integers in other ways per version. */
+/** 15 digits stay below 2^53; versions of uWebSockets differ above their integers. */
 const maxLengthDigits = 15;
 
 const malformed = (message: string): Refusal => refusal('invalid_request', { message });
@@ -24,7 +23,7 @@ const isDigits = (value: string): boolean => {
   return value.length > 0;
 };
 
-/** A bit per header that is read once: who is asking, what is asked, where the request ends; 0 for every other name. */
+/** A bit for each header that must be unique; 0 for others. */
 const guard = (name: string): number => {
   switch (name.length) {
     case 9:
@@ -47,13 +46,9 @@ const guard = (name: string): number => {
 };
 
 /**
- * Judges where the request ends, before anything else looks at the header lines (contract A.3). The pinned core accepts
- * repeated lengths, `identity, chunked` and more, so a doubt here is a 400 and the end of the connection. What other
- * headers hold is for whoever reads them to judge.
- *
- * The core trims bytes of 0x80 and above from the ends of a value before it shows it to anybody: a value that ends in
- * one is seen, and judged, without it.
- * @param fields names in lower case and values, in turn
+ * Judges the end of the request before anything else reads the headers (contract A.3). uWebSockets accepts repeated
+ * lengths, `identity, chunked` and more: a doubt is a 400 and ends the connection. It trims bytes of 0x80 and above
+ * from the ends of values. @param fields lower-case names and values, in turn
  */
 export const frame = (fields: readonly string[]): Framing | Refusal => {
   let seen = 0;

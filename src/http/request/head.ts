@@ -7,27 +7,25 @@ const collect = (name: string, value: string): void => {
   collecting.push(name, value);
 };
 
-/** The socket's peer as text; uWebSockets writes IPv4 in dots and IPv6 in full groups. */
+/** IPv4 in dots, IPv6 in full groups. */
 const peer = (response: HttpResponse): string => Buffer.from(response.getRemoteAddressAsText()).toString('latin1');
 
 /**
- * Copies a request out of the core's memory. The core's request object is dead once the native callback returns, its
- * response object once the answer is complete, so the address, which costs 3 µs, is read on first use, or by `keep` where
- * it may be wanted after the answer.
+ * Copies a request out of uWebSockets' memory: its request is invalid after the native callback, its response after
+ * the answer. The address costs 3 µs, so it is read on first use, or by `keep`.
  */
 export class RequestHead implements Head {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
-  /** The raw query, without its question mark. */
   readonly query: string;
-  /** Names in lower case and values, in turn. */
+  /** Lower-case names and values, in turn. */
   readonly fields: readonly string[];
   private address: string | undefined;
   private response: HttpResponse | undefined;
   private readonly addressOf: AddressOf;
 
-  /** Reads the header lines; the rest of the request line is read by the caller, who may know it already. */
+  /** Reads the headers; the caller may know the request line. */
   constructor(
     requestId: string,
     method: string,
@@ -54,14 +52,13 @@ export class RequestHead implements Head {
     return this.address ?? '';
   }
 
-  /** Reads what is left to read; from here on the head stands on its own. */
   keep(): void {
     if (this.response === undefined) return;
     this.address ??= this.addressOf(peer(this.response), this.fields);
     this.response = undefined;
   }
 
-  /** The core's response is about to become invalid. */
+  /** uWebSockets' response is about to become invalid. */
   forget(): void {
     this.response = undefined;
   }

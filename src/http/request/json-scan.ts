@@ -2,15 +2,14 @@ import { isChangedIn } from '../../json/exact-number.ts';
 
 /** Levels of nesting, the outermost object included. */
 const maxDepth = 64;
-/** Members and elements of one document (contract A.3): a 32 MiB array of digits would block the loop for seconds. */
+/** Contract A.3: a 32 MiB array of digits would block the loop for seconds. */
 export const maxValues = 2_000_000;
 
-/** How many values may still come, of all documents of a request together. */
+/** Shared by all documents of a request. */
 export interface ValueBudget {
   left: number;
 }
 
-/** What is wrong with a document. */
 export interface Fault {
   readonly code: 'invalid_json' | 'request_too_complex';
   readonly message: string;
@@ -26,24 +25,23 @@ const loneSurrogate = invalid('The request body has a lone surrogate.');
 const hugeNumber = invalid('The request body has a number that is too large.');
 const duplicate = invalid('The request body names a member twice.');
 
-/** Members of the outermost object are read here; numbers further in may pass through. */
+/** Numbers at this depth or deeper may pass through. */
 const passingDepth = 2;
 
-/** From this many members on an object keeps a Set; below, comparing a few hashes is cheaper. */
 const smallObject = 16;
 /** A number this short without an exponent is finite. */
 const finiteDigits = 300;
-/** Bytes of a string looked at one by one before the search for its end is left to native code. */
+/** Longer strings are searched by native code. */
 const shortString = 48;
 
-// The scan is synchronous and never calls out, so one set of buffers serves all.
+// Shared, because the scan is synchronous.
 const baseOf = new Int32Array(maxDepth + 1);
 const isObject = new Uint8Array(maxDepth + 1);
 const sets: (Set<string> | undefined)[] = new Array(maxDepth + 1).fill(undefined);
 let hashes = new Int32Array(1024);
 let starts = new Int32Array(1024);
 let ends = new Int32Array(1024);
-/** Whether a Set was made: names of a large object must not outlive the request. */
+/** A Set was made: names of a large object must not outlive the request. */
 let usedSets = false;
 
 const grow = (): void => {
@@ -63,7 +61,7 @@ const hexDigit = (byte: number): number => {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 };
 
-/** The code unit of `\uXXXX` whose backslash is at `at`; -1 when there is none. */
+/** -1 if invalid. */
 const escapedUnit = (bytes: Buffer, at: number): number => {
   if (at + 5 >= bytes.length || bytes[at] !== 0x5c || bytes[at + 1] !== 0x75) return -1;
   let unit = 0;
@@ -75,7 +73,7 @@ const escapedUnit = (bytes: Buffer, at: number): number => {
   return unit;
 };
 
-/** The member name between two quotes, escapes resolved; undefined when JSON.parse would refuse it. */
+/** Escapes resolved; undefined if JSON.parse would refuse it. */
 const memberName = (bytes: Buffer, start: number, end: number): string | undefined => {
   const raw = bytes.toString('utf8', start, end);
   if (!raw.includes('\\')) return raw;
@@ -92,7 +90,7 @@ const hashOf = (name: string): number => {
   return hash;
 };
 
-/** `hashOf` the name between two quotes; undefined when JSON.parse would refuse it. */
+/** `hashOf` a name; undefined if JSON.parse would refuse it. */
 const hashOfBytes = (bytes: Buffer, start: number, end: number): number | undefined => {
   let hash = 0;
   for (let i = start; i < end; i++) {
@@ -106,11 +104,11 @@ const hashOfBytes = (bytes: Buffer, start: number, end: number): number | undefi
   return hash;
 };
 
-/** What `stringEnd` gives instead of a position. */
+/** An unterminated string. */
 const open = -1;
 const lone = -2;
 
-/** The first quote and backslash at or after the place last asked for: each byte is searched once, not once per escape. */
+/** Cached, so that each byte is searched once, not once per escape. */
 let nextQuote = -1;
 let nextBackslash = -1;
 
@@ -119,7 +117,7 @@ const nextOf = (bytes: Buffer, wanted: number, from: number): number => {
   return at === -1 ? bytes.length : at;
 };
 
-/** The position of the quote that ends the string whose first byte is at `start`. */
+/** Of the string whose first byte is at `start`. */
 const stringEnd = (bytes: Buffer, start: number): number => {
   const length = bytes.length;
   let end = start;
@@ -138,7 +136,7 @@ const stringEnd = (bytes: Buffer, start: number): number => {
       if (nextQuote < nextBackslash) return nextQuote;
       end = nextBackslash;
     }
-    // At a backslash, or at the end of the document.
+    // A backslash, or the end of the document.
     const unit = escapedUnit(bytes, end);
     if (unit >= 0xd800 && unit <= 0xdfff) {
       const second = unit <= 0xdbff ? escapedUnit(bytes, end + 6) : -1;
@@ -152,7 +150,7 @@ const stringEnd = (bytes: Buffer, start: number): number => {
   return open;
 };
 
-/** Whether the member at `top` is in the object already; keeps it if not. */
+/** Also records the name. */
 const isRepeated = (bytes: Buffer, depth: number, top: number): boolean => {
   const base = baseOf[depth]!;
   const members = sets[depth];
@@ -177,10 +175,9 @@ const isRepeated = (bytes: Buffer, depth: number, top: number): boolean => {
 };
 
 /**
- * One pass over the bytes for what JSON.parse lets through. It is exact on valid documents; an invalid one that gets
- * past it is refused by JSON.parse afterwards.
- * @param budget of values; those of a sound document are taken from it
- * @returns what is wrong, or `inexact` where JSON.parse would change the digits of a number that may pass through
+ * Refuses what JSON.parse accepts but Weir does not, in one pass. Exact on valid documents; JSON.parse refuses the
+ * rest afterwards. @param budget reduced by a valid document's values. `inexact`: JSON.parse would change digits of a
+ * number that may pass through.
  */
 export const scanJson = (bytes: Buffer, budget: ValueBudget): Fault | 'inexact' | undefined => {
   const fault = scan(bytes, budget);

@@ -5,17 +5,15 @@ import { maxValues, scanJson, type ValueBudget } from './json-scan.ts';
 
 export type { ValueBudget };
 
-/** Of one request, which may hold more than one document. */
+/** One for each request. */
 export const valueBudget = (): ValueBudget => ({ left: maxValues });
 
 const invalid = (message: string): Refused => refused('invalid_json', { message });
 
 /**
- * Reads a body as a JSON object under stricter rules than JSON.parse: sound UTF-8 without a byte order mark, at most 64
- * levels and 2,000,000 values, no member twice, no lone surrogate, no number beyond a double (contract
- * A.3). Numbers below its own members keep their digits.
- * @param budget of values, from which those of this document are taken
- * @returns 400 request_too_complex for more than 64 levels or 2,000,000 values, 400 invalid_json for the rest
+ * Stricter than JSON.parse: UTF-8 without byte order mark, no repeated member, lone surrogate or number beyond a
+ * double (contract A.3). Numbers below the top level keep their digits. @param budget reduced by this document's
+ * values. Returns 400 request_too_complex above 64 levels or 2,000,000 values, else 400 invalid_json.
  */
 export const parseJson = (bytes: Buffer, budget = valueBudget()): Readonly<Record<string, unknown>> | Refused => {
   const fault = scanJson(bytes, budget);
@@ -23,7 +21,7 @@ export const parseJson = (bytes: Buffer, budget = valueBudget()): Readonly<Recor
   const ascii = isAscii(bytes);
   if (!ascii && !isUtf8(bytes)) return invalid('The request body is not valid UTF-8.');
   try {
-    // The scan has seen that the first character opens an object.
+    // The scan has seen an opening brace.
     const text = bytes.toString(ascii ? 'latin1' : 'utf8');
     return (fault === 'inexact' ? parseExactly(text) : JSON.parse(text)) as Record<string, unknown>;
   } catch {

@@ -1,9 +1,9 @@
-/** What a header's value is made of; blanks may stand around each semicolon (RFC 9110, 5.6.3). */
+/** RFC 9110, 5.6.3: spaces may surround a semicolon. */
 const text = /^[\t\x20-\x7e]*$/;
 const utf8 = /^\s*charset\s*=\s*"?utf-?8"?\s*$/i;
 const charset = /^\s*charset\s*=/i;
 
-/** The media type in small letters; undefined for other bytes, and for another charset than UTF-8, which is what bodies are read as. */
+/** Lower case; undefined for other bytes, or a charset that is not UTF-8. */
 const mediaType = (contentType = ''): string | undefined => {
   if (!text.test(contentType)) return undefined;
   const [media = '', ...parameters] = contentType.split(';');
@@ -18,7 +18,6 @@ export const isJsonMedia = (contentType: string | undefined): boolean => {
   return type === 'application/json' || (type?.startsWith('application/') === true && type.endsWith('+json'));
 };
 
-/** The media type of forms (RFC 6749, 3.2). */
 export const formMedia = 'application/x-www-form-urlencoded';
 
 export const isFormMedia = (contentType: string | undefined): boolean => mediaType(contentType) === formMedia;

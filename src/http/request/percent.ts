@@ -6,12 +6,7 @@ const hex = (unit: number): number => {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 };
 
-/**
- * Decodes percent-encoding exactly once. What a lenient decoder would guess at is refused: a `%` without two hex
- * digits, a raw byte outside visible ASCII, bytes that are not UTF-8, and a decoded NUL.
- * @param plusIsSpace form encoding, as in a query
- * @returns undefined when the text is not sound
- */
+/** Undefined for an invalid `%`, raw bytes outside visible ASCII, invalid UTF-8, and NUL. Decodes once. */
 export const decodePercent = (text: string, plusIsSpace = false): string | undefined => {
   let plain = true;
   for (let i = 0; i < text.length; i++) {
@@ -40,12 +35,12 @@ export const decodePercent = (text: string, plusIsSpace = false): string | undef
   return isUtf8(decoded) ? decoded.toString('utf8') : undefined;
 };
 
-/** Code points, not UTF-16 units: the unit of every length. */
+/** The unit of every length. */
 export const codePoints = (text: string): number => {
   let count = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    // The second half of a pair does not count again.
+    // The second half of a pair.
     if (unit >= 0xdc00 && unit <= 0xdfff) count--;
   }
   return count;

@@ -3,11 +3,11 @@ import { type Refused, refused } from '../refused.ts';
 import { codePoints, decodePercent } from './percent.ts';
 
 type Leaf = string | string[];
-/** Values as sent: a repeated or `[]` name is an array, `name[part]` a map of parts. Null prototype throughout. */
+/** A repeated or `[]` name is an array, `name[part]` a map. Null prototype throughout. */
 export type RawQuery = Readonly<Record<string, Leaf | Readonly<Record<string, Leaf>>>>;
 
 const empty: RawQuery = Object.freeze(Object.create(null));
-/** More pairs than any documented call needs; bounds the work that one request can ask for. */
+/** Bounds the work of a request. */
 const maxPairs = 100;
 
 type Store = Record<string, Leaf | Record<string, Leaf>>;
@@ -40,13 +40,12 @@ const assign = (store: Store, name: string, value: string): void => {
 const malformed = (message: string): Refused => refused('invalid_request', { message });
 
 /**
- * Reads a query string strictly (contract A.2): `a=1&a=2`, `a[]=1` and `a[gte]=1`, percent-encoding decoded once,
- * `+` as a space. What the names mean, and which are ignored, is the route's schema's business.
- * @returns 400 invalid_request for unsound percent-encoding or more than 100 parameters
+ * Contract A.2: `a=1&a=2`, `a[]=1` and `a[gte]=1`, decoded once, `+` as a space. The route's schema judges names.
+ * Returns 400 invalid_request for invalid percent-encoding or over 100 parameters.
  */
 export const parseQuery = (text: string): RawQuery | Refused => parsePairs(text, 'query');
 
-/** `parseQuery` for whatever is written like a query; `part` is what the messages call it. */
+/** @param part its name in messages */
 export const parsePairs = (text: string, part: 'query' | 'body'): RawQuery | Refused => {
   if (text === '') return empty;
   const store: Store = Object.create(null);
@@ -66,33 +65,30 @@ export const parsePairs = (text: string, part: 'query' | 'body'): RawQuery | Ref
 const flagWords: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
 
 /** `true`, `false`, `1` or `0` in any case (contract A.2). */
-export const flag = (byDefault: boolean) =>
+export const flag = () =>
   z
     .string()
     .regex(/^(?:true|false|1|0)$/i, { error: 'Must be true, false, 1 or 0.' })
-    .transform((word) => flagWords[word.toLowerCase()] ?? byDefault)
+    .transform((word) => flagWords[word.toLowerCase()] ?? false)
     .meta({ type: 'boolean' })
-    .default(byDefault)
-    .meta({ defaultOnTheWire: byDefault });
+    .default(false)
+    .meta({ defaultOnTheWire: false });
 
-/** One value or several: `a=x`, `a=x&a=y`, `a[]=x`. */
-export const many = <T extends z.ZodType>(item: T, most = 100) =>
-  z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).max(most));
+export const many = <T extends z.ZodType>(item: T) =>
+  z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).max(100));
 
-/** A whole number written in digits. */
 export const wholeNumber = (least: number, most: number) =>
   z
     .string()
     .regex(/^-?\d{1,15}$/, { error: 'Must be a whole number.' })
     .transform(Number)
     .pipe(z.number().min(least).max(most))
-    // For the OpenAPI document: the wire has digits, the meaning is a number.
+    // The OpenAPI document describes the number, not its digits.
     .meta({ type: 'integer', minimum: least, maximum: most });
 
-/** Page size, 1..100. */
 export const limit = wholeNumber(1, 100).default(20).meta({ defaultOnTheWire: 20 });
 
-/** A string whose length is counted in code points, as every length is; the OpenAPI document says the same. */
+/** Length in code points, as in the OpenAPI document. */
 export const text = (least: number, most: number) =>
   z
     .string()
@@ -102,7 +98,6 @@ export const text = (least: number, most: number) =>
     .refine((value) => codePoints(value) <= most, { error: `Must have at most ${most} characters.` })
     .meta({ minLength: least, maxLength: most });
 
-/** Id of the last object of the page before. */
+/** The last id of the page before. */
 export const after = text(1, 200);
-/** Sort order by id. */
 export const order = (byDefault: 'asc' | 'desc' = 'asc') => z.enum(['asc', 'desc']).default(byDefault);

@@ -1,4 +1,3 @@
-/** Reads what a path of member names and indexes points at, own members only. */
 export const valueAt = (document: unknown, path: readonly PropertyKey[]): unknown => {
   let value = document;
   for (const step of path) {
@@ -8,10 +7,7 @@ export const valueAt = (document: unknown, path: readonly PropertyKey[]): unknow
   return value;
 };
 
-/**
- * Says where paths lie in the order in which a document was written; what is missing comes after what is there. The
- * members of an object are numbered once, so that many violations in a large object cost no more than reading it.
- */
+/** Sorts paths in document order. Members are numbered once: many violations cost one reading. */
 export const ranking = (document: unknown): ((path: readonly PropertyKey[]) => number[]) => {
   const places = new Map<object, Map<string, number>>();
   const placeOf = (object: object, step: PropertyKey): number => {

@@ -1,9 +1,8 @@
 import { ExactNumber } from '../../json/exact-number.ts';
 
-/** UTF-16 units of an offending value that are sent back (contract E.1). */
 const maxInput = 256;
 
-/** Enough of the JSON text of a value: it stops where it is long enough, so a hostile value of 32 MiB costs nothing. */
+/** Stops when long enough, so that a value of 32 MiB costs nothing. */
 const jsonStart = (value: unknown, room: number): string => {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, room));
   if (value instanceof ExactNumber) return value.toString().slice(0, room + 1);
@@ -19,7 +18,7 @@ const jsonStart = (value: unknown, room: number): string => {
   return text + (isArray ? ']' : '}');
 };
 
-/** The value itself where it is short, else the first 256 characters of it or of its JSON; null for nothing. */
+/** Up to 256 characters of the value or its JSON (contract E.1); null for nothing. */
 export const preview = (value: unknown): unknown => {
   if (value === undefined) return null;
   if (typeof value === 'string') return value.slice(0, maxInput);

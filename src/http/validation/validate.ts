@@ -5,12 +5,10 @@ import { ranking, valueAt } from './document.ts';
 import { preview } from './preview.ts';
 import { flatten, type Violation } from './violation.ts';
 
-/** Which part of the request a schema judged. */
 export type Part = 'body' | 'query' | 'header' | 'path';
 
 const noParameter = 'There is no such parameter.';
 
-/** Entries of a `detail` list (contract E.1). */
 const maxDetails = 20;
 
 /** `permissions.0`, `query.limit`, `header.Idempotency-Key`, `project_id` for a path id (contract E.1). */
@@ -33,10 +31,7 @@ const detail = (part: Part, input: unknown, violation: Violation): Detail => ({
   ctx: {},
 });
 
-/**
- * Turns what a schema found into a refusal: the first violation in the order of the document, and up to 20 as `details`
- * where the family sends them (contract E.1).
- */
+/** The first violation in document order, with up to 20 as `details` if the family sends them (contract E.1). */
 export const invalid = (family: Family, part: Part, input: unknown, error: z.core.$ZodError): Refusal => {
   const rankOf = ranking(input);
   const ranked = flatten(error.issues, input).map((violation, at) => ({

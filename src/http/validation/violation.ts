@@ -3,19 +3,17 @@ import { valueAt } from './document.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** One broken rule in the validator vocabulary of contract E.1. */
 export interface Violation {
   readonly path: readonly PropertyKey[];
   readonly type: string;
   readonly message: string;
-  /** The code that the schema chose with `params: { code }` on a custom issue. */
+  /** From `params: { code }` of a custom issue. */
   readonly code: string | undefined;
 }
 
-/** More are of no use to anybody, and a hostile document can have thousands. */
+/** A hostile document can have thousands. */
 const maxViolations = 200;
 
-/** By what was expected: the type of the violation, and what must be there. */
 const expectations: Readonly<Record<string, readonly [type: string, what: string]>> = {
   string: ['string_type', 'a string'],
   number: ['float_type', 'a number'],
@@ -29,7 +27,7 @@ const expectations: Readonly<Record<string, readonly [type: string, what: string
   null: ['literal_error', 'null'],
 };
 
-/** Of a value that is of none of the types that may be here. */
+/** For a value of no allowed type. */
 const wrongType = (expected: readonly string[]): readonly [string, string] => {
   const known = expected.map((each) => expectations[each] ?? ['value_error', `of type ${each}`]);
   const all = known.map(([, what]) => what).sort();
@@ -76,7 +74,7 @@ const describe = (issue: Issue): readonly [string, string] => {
   }
 };
 
-/** The types that the alternatives want, where the value is of none of them; null where it is. */
+/** Null if the value has one of them. */
 const typesWanted = (alternatives: readonly (readonly Issue[])[]): readonly string[] | null => {
   const wanted: string[] = [];
   for (const [issue] of alternatives) {
@@ -86,7 +84,7 @@ const typesWanted = (alternatives: readonly (readonly Issue[])[]): readonly stri
   return wanted;
 };
 
-/** How far into the document an alternative got: the one that got furthest is the one that was meant. */
+/** The depth that an alternative reached: the deepest was meant. */
 const reach = (issues: readonly Issue[]): number => {
   let furthest = 0;
   for (const issue of issues) {
@@ -99,18 +97,18 @@ const reach = (issues: readonly Issue[]): number => {
 const meant = (alternatives: readonly (readonly Issue[])[]): readonly Issue[] => {
   let best = alternatives[0] ?? [];
   for (const issues of alternatives) {
-    // At the same depth fewer complaints mean a closer fit.
+    // At the same depth, fewer issues mean a closer fit.
     const further = reach(issues) - reach(best);
     if (further > 0 || (further === 0 && issues.length < best.length)) best = issues;
   }
   return best;
 };
 
-/** Whether it could be there and is not. What is read as a list may have been sent as a text, which has no members. */
+/** A text that is read as a list has no members. */
 const isMissing = (input: unknown, path: readonly PropertyKey[]): boolean =>
   path.length > 0 && valueAt(input, path) === undefined && typeof valueAt(input, path.slice(0, -1)) !== 'string';
 
-/** Resolves unions and lists of unknown members into single violations; what is absent is `missing`. */
+/** Resolves unions and unknown members into single violations; absent values are `missing`. */
 export const flatten = (
   issues: readonly Issue[],
   input: unknown,

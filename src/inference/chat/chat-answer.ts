@@ -4,22 +4,16 @@ import { jsonText } from '../../json/exact-number.ts';
 import type { Answer, AnswerBlock, Chunk, StopReason, Usage } from '../../upstream/port.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 
-/** What an answer repeats of its request (contract G.6). */
 export interface ChatEnvelope {
-  /** `chatcmpl-…` */
   readonly id: string;
-  /** As the caller wrote it. */
   readonly model: string;
-  /** Unix seconds. */
   readonly created: number;
-  /** Whether a streamed answer ends with its usage. */
   readonly includeUsage: boolean;
 }
 
-/** There is one build of a gateway: seeds repeat what they repeat while this stays. */
+/** Constant, because a gateway has one build. */
 const fingerprint = 'fp_weir';
 
-/** Chat completions (contract G.6). */
 export const chatForm = (envelope: ChatEnvelope): AnswerForm => ({
   family: 'chat',
   whole: (answer) => completion(envelope, answer),
@@ -62,7 +56,7 @@ const callOf = ({ id, name, input }: Extract<AnswerBlock, { type: 'tool_use' }>)
   function: { name, arguments: jsonText(input) },
 });
 
-/** Cached tokens are part of the prompt here. Not every upstream tells tokens of reasoning apart. */
+/** Cached tokens are part of the prompt here. Not every upstream reports reasoning tokens. */
 const chatUsage = (usage: Usage) => {
   const prompt = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
   return {
@@ -77,19 +71,18 @@ const chatUsage = (usage: Usage) => {
 const errorEvent = (refused: Refusal, requestId: string): string =>
   `data: ${JSON.stringify(failure(refused, 'chat', requestId).body)}\n\n`;
 
-/** Writes the chunks of one answer as `data` lines; what chat completions have no place for, reasoning, is left out. */
+/** Writes chunks as `data` lines. Reasoning is left out: the API has no field for it. */
 const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chunk: Chunk) => string) => {
-  // Everything of an event but its delta is the same in all of them.
+  // Constant in all events of an answer.
   const head = `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"system_fingerprint":"${fingerprint}","choices":[`;
-  // By far the most frequent event: only its text goes through JSON.stringify.
+  // The most frequent event: only its text goes through JSON.stringify.
   const textHead = `${head}{"index":0,"delta":{"content":`;
   const textTail = '},"logprobs":null,"finish_reason":null}]}\n\n';
   const event = (delta: object, reason: string | null): string =>
     `${head}{"index":0,"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${JSON.stringify(reason)}}]}\n\n`;
   let calls = -1;
-  /** Whether the open block is one of a tool call. */
+  /** Of the open block. */
   let isCall = false;
-  /** Whether the open call has said anything of its arguments. */
   let isSaid = false;
   const say = (args: string): string => event({ tool_calls: [{ index: calls, function: { arguments: args } }] }, null);
   return (chunk) => {
@@ -113,7 +106,6 @@ const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chun
         return say(delta.partial_json);
       }
       case 'block_stop':
-        // Of a call without arguments too the pieces have to add up to JSON.
         return isCall && !isSaid ? say('{}') : '';
       case 'end': {
         const last = event({}, finishReasons[chunk.stop_reason]);

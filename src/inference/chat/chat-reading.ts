@@ -19,7 +19,6 @@ interface Said {
   readonly seed: number | null;
   readonly includeUsage: boolean;
 }
-/** A request in Weir's own form, with what its answer repeats. */
 type ChatInput = TranslatedInput & Said;
 export type ChatRest = TranslatedRest & Said;
 
@@ -40,7 +39,7 @@ export const chatReading = (models: Models): Reading<ChatRest, ChatInput, Passed
   rest: (input) => ({ ...restOfTranslated(input), seed: input.seed, includeUsage: input.includeUsage }),
 });
 
-/** Only a model that repeats itself anyway keeps the promise of a seed (contract G.6). */
+/** Only deterministic models can honour a seed (contract G.6). */
 const seedRefusal = ({ seed }: Said, { upstream }: ConnectedModel): Refusal | null => {
   if (seed === null || upstream.repeatable === true) return null;
   const message = 'The model does not repeat itself.';

@@ -9,7 +9,6 @@ const usage = z.object({
   completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
 });
 
-/** A whole chat completion (contract G.6). */
 export const strictCompletion = z.object({
   id: z.string().regex(/^chatcmpl-/),
   object: z.literal('chat.completion'),
@@ -40,7 +39,6 @@ export const strictCompletion = z.object({
   usage,
 });
 
-/** An upstream's own answer (contract L.1). */
 const passedCompletion = z.looseObject({
   id: z.string(),
   object: z.string().optional(),
@@ -50,5 +48,4 @@ const passedCompletion = z.looseObject({
     .optional(),
 });
 
-/** For the OpenAPI document. */
 export const chatCompletion = either('ChatCompletion', strictCompletion, passedCompletion);

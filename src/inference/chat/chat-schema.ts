@@ -28,10 +28,7 @@ import {
   userId,
 } from '../translation/fields.ts';
 
-/**
- * The body of `POST /v1/chat/completions` (contract G.6): what it names, and how. Whether its values can be honoured is
- * judged once it is in Weir's own form.
- */
+/** The body of `POST /v1/chat/completions` (contract G.6). Values are judged after the translation. */
 
 const prompt_cache_breakpoint = cacheBreakpoint;
 const textPart = namedFields({ type: z.literal('text'), text: z.string(), prompt_cache_breakpoint });
@@ -55,14 +52,13 @@ const toolCall = namedFields({
   id: z.string().min(1),
   type: z.literal('function', { error: 'Only functions are supported.' }).nullish(),
   function: namedFields({ name: z.string().min(1), arguments: z.string(), parsed_arguments: addedBySdk }),
-  // As a streamed call has it, which clients put together and send back.
+  // Streamed calls have it, and clients send them back.
   index: whole().min(0).nullish(),
 });
 
-/** For the OpenAPI document: one message at least is of the user, or for a call. */
 const someUser = { contains: { properties: { role: { enum: ['user', 'tool'] } }, required: ['role'] } };
 
-/** What an answer had goes back as it came: its empty members, and what SDKs have put in. */
+/** Clients send answers back with empty members and what SDKs add. */
 const assistant = namedFields({
   role: z.literal('assistant'),
   content: textOr(z.string(), parts(textPart, refusalPart)).nullish(),
@@ -84,7 +80,7 @@ const message = taggedUnion('role', null, [
     role: z.literal('tool'),
     tool_call_id: z.string().min(1),
     content: textContent,
-    // Of the function, which the call has too.
+    // The function's name; the call has one too.
     name: z.string().nullish(),
   }),
 ]);
@@ -116,7 +112,6 @@ const penalty = z
   .meta({ const: 0 })
   .nullish();
 
-/** For the OpenAPI document: one maximum at most. */
 const noTwoMaxima = {
   not: {
     properties: { max_tokens: { type: 'integer' }, max_completion_tokens: { type: 'integer' } },

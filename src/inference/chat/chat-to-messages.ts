@@ -31,13 +31,9 @@ const names: Names = {
   user: 'user',
 };
 
-/**
- * Chat completions as messages (contract G.6): leading system messages become the system prompt, tool messages become tool
- * results of the user, `stop` a list of sequences, an effort of reasoning adaptive thinking.
- */
+/** Contract G.6. */
 export const chatToMessages = (chat: ChatBody, given: Translation): Translated | TranslationFault => {
   const items: Item[] = [];
-  /** Of the calls so far, the names by their ids. */
   const called = new Map<string, string>();
   for (const [index, message] of chat.messages.entries()) {
     const place = ['messages', index];
@@ -83,7 +79,7 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
   return { body, placeOf: placesOf(conversation, { ...names, limit, user }) };
 };
 
-/** A result says whose it is by the id of the call; a name beside it can only repeat that of the call. */
+/** The call's id identifies a result; a name beside it must be the call's. */
 const misnamedResult = (
   { tool_call_id: id, name }: Extract<ChatMessage, { role: 'tool' }>,
   called: ReadonlyMap<string, string>,

@@ -9,7 +9,7 @@ import { chatCompletion } from './chat-response-schema.ts';
 import { chatBody } from './chat-schema.ts';
 import { passingChatBody } from './passing-schema.ts';
 
-/** `POST /v1/chat/completions` (contract G.6): the answer of a model, whole or as server-sent events. */
+/** `POST /v1/chat/completions` (contract G.6). */
 export const chatRoute = (options: InferenceOptions): Route =>
   inferenceRoute(options, {
     path: '/v1/chat/completions',
@@ -25,7 +25,6 @@ export const chatRoute = (options: InferenceOptions): Route =>
       const created = Math.floor(options.clock.wall() / 1000);
       const form = chatForm({ id, model, created, includeUsage });
       if (strict === null) return form;
-      // Taken out, so that the request is not held until the answer has ended.
       const { placeOf } = strict;
       return Object.assign(form, { inPlace: (refused: Refusal) => inPlace(refused, placeOf) });
     },

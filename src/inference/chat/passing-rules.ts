@@ -4,7 +4,6 @@ import type { Answers } from '../route/task.ts';
 import { unnamedMaximum } from '../translation/translated-task.ts';
 import type { PassingChatBody } from './passing-schema.ts';
 
-/** What Weir itself reads of a body that passes. */
 export interface PassedChat {
   readonly model: string;
   readonly stream: boolean;
@@ -12,10 +11,7 @@ export interface PassedChat {
   readonly includeUsage: boolean;
 }
 
-/**
- * What is reserved for the answers: each of them counts, also one of which only the best is told; those whose length nobody bounds
- * grow beyond it (contract F.4). Text that is predicted is charged as part of the answer where it does not come true.
- */
+/** All answers count, also those that `best_of` discards, and failed predictions (contract F.4). */
 export const answersOf = (
   { max_completion_tokens: most, max_tokens: old, n, best_of: drafts }: Bounds,
   predictedTokens: number,
@@ -33,7 +29,7 @@ export const answersOf = (
 
 type Bounds = Pick<PassingChatBody, 'max_completion_tokens' | 'max_tokens' | 'n' | 'best_of'>;
 
-/** A request that asks for no usage of its stream asks the upstream for it all the same: what is used has to be known. */
+/** Added to requests that do not ask for usage: Weir must know it. */
 export const usageAsked = { whole: '"stream_options":{"include_usage":true},', options: '{"include_usage":true}' };
 
 export const chatState: StateNames = {

@@ -9,13 +9,9 @@ const anything = z.looseObject({});
 
 export const ownBounds = ['max_tokens', 'max_completion_tokens', 'n', 'best_of'] as const;
 
-/** Answers that one request may ask for. */
 export const mostChoices = 128;
 
-/**
- * The body of `POST /v1/chat/completions` for a model that passes it on (contract L.1): what limits and counts is as it says, all
- * else is the upstream's to judge.
- */
+/** A passing body (contract L.1): Weir checks what limits and counts, the upstream the rest. */
 export const passingChatBody = z.looseObject({
   ...refusedBounds(ownBounds),
   model: z.string().min(1),
@@ -23,7 +19,7 @@ export const passingChatBody = z.looseObject({
   max_completion_tokens: limit,
   max_tokens: limit,
   n: whole().min(1).max(mostChoices).nullish(),
-  /** As vLLM has it: so many are written, and the best of them told. */
+  /** vLLM: this many are generated, and the best returned. */
   best_of: whole().min(1).max(mostChoices).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),

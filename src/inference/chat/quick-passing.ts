@@ -24,7 +24,6 @@ const isNumber = isOf(Kind.number, Kind.null);
 const isLimit = orNull(isWhole(1, maxTokens));
 const isFalse = isOf(Kind.false, Kind.null);
 
-/** What `passingChatBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
   ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
@@ -60,10 +59,7 @@ const [model, messages, stream, options, include] = [
 ].map(member) as [Buffer, Buffer, Buffer, Buffer, Buffer];
 const [most, old, several] = ['max_completion_tokens', 'max_tokens', 'n'].map(member) as [Buffer, Buffer, Buffer];
 
-/**
- * Reads a scanned body of chat completions for a model that passes it on.
- * @returns null where it has to be parsed: to be refused, or because it holds what is rare
- */
+/** Null if the body must be parsed: it is invalid, or has something rare. */
 export const quickChatBody = (
   tape: Tape,
   bytes: Buffer,
@@ -99,7 +95,7 @@ const includesUsage = (tape: Tape): boolean => {
   return given !== -1 && isObject(tape, given) && isTrue(tape, tape.member(given, include));
 };
 
-/** Null where the client asks for the usage itself. */
+/** Null if the client asks for usage itself. */
 const usageEditOf = (tape: Tape): Edit | null => {
   const given = tape.member(0, options);
   if (given === -1) return { start: tape.start(0) + 1, end: tape.start(0) + 1, text: usageAsked.whole };

@@ -9,7 +9,7 @@ import { answersOf, chatState, type PassedChat, usageAsked } from './passing-rul
 import { type PassingChatBody, passingChatBody } from './passing-schema.ts';
 import { quickChatBody } from './quick-passing.ts';
 
-/** Spoken answers are kept by the provider, and named by an id where they are sent back; so are voices of its account. */
+/** The provider keeps spoken answers and voices of its account under ids. */
 const spokenRefusal = (body: PassingChatBody): Refusal | null => {
   const { messages, audio: spoken } = body;
   const at = messages.findIndex(({ audio }) => audio != null);
@@ -19,7 +19,6 @@ const spokenRefusal = (body: PassingChatBody): Refusal | null => {
 
 const loosely = checker(passingChatBody, 'chat', 'body');
 
-/** Reads bodies of chat completions for models that pass them on. */
 export const passingChat: PassingRules<PassedChat> = {
   api: 'chat.completions',
   passing: (upstream) => upstream.passing?.chat,

@@ -1,5 +1,4 @@
-// The entry of the worker threads is JavaScript because a worker cannot start from a .ts file under tsx or vitest on
-// Node 20. From source it registers tsx for itself; in the build, worker.js lies beside it.
+// JavaScript: on Node 20 a worker cannot start from .ts under tsx or vitest. In the build worker.js is here.
 import { existsSync } from 'node:fs';
 
 const source = new URL('./worker.ts', import.meta.url);

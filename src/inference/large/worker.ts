@@ -10,7 +10,7 @@ import { messagesReading } from '../messages/messages-reading.ts';
 import { responsesReading } from '../responses/responses-reading.ts';
 import { type LargeApi, type LargeJob, type LargeRead, memoryOf, readLarge } from '../route/read-large.ts';
 
-// The models as they are declared. This thread asks no upstream: it judges requests by what each can be asked, and writes them.
+// As declared: this thread calls no upstream.
 const models = connect(withoutCredentials(workerData as readonly DeclaredModel[]), { clock: systemClock });
 
 const [messages, count, chat, responses] = [

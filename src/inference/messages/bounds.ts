@@ -1,6 +1,6 @@
 import { refused } from './named-fields.ts';
 
-/** How servers name the maximum of an answer, and how many of them there are to be. */
+/** What servers call the maximum of an answer and the number of answers. */
 const bounds = [
   'max_tokens',
   'max_completion_tokens',
@@ -18,12 +18,8 @@ const bounds = [
 ] as const;
 type Bound = (typeof bounds)[number];
 
-/**
- * Those that an API does not have. Some servers read them all the same, and one above what Weir has read would escape what is reserved
- * and charged: they are refused (contract L.1).
- */
+/** Some servers read them all the same, which would evade reservation and charge (contract L.1). */
 export const otherBounds = (own: readonly Bound[]): readonly Bound[] => bounds.filter((name) => !own.includes(name));
 
-/** The same as fields of a schema. */
 export const refusedBounds = (own: readonly Bound[]): Partial<Record<Bound, typeof refused>> =>
   Object.fromEntries(otherBounds(own).map((name) => [name, refused]));

@@ -4,10 +4,7 @@ import { documentSource, imageSource } from './media-source.ts';
 import { namedFields } from './named-fields.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
 
-/**
- * The content blocks of a request by the role that may send them (contract G.2). Blocks are loose: fields that mean
- * nothing here (`cache_control`, `citations` …) are neither checked nor lost.
- */
+/** By role (contract G.2). Unknown fields of blocks (`cache_control` …) are neither checked nor lost. */
 
 export const textBlock = z.looseObject({ type: z.literal('text'), text: z.string().min(1) });
 const image = z.looseObject({ type: z.literal('image'), source: imageSource });
@@ -15,7 +12,7 @@ const image = z.looseObject({ type: z.literal('image'), source: imageSource });
 const blocks = <const T extends readonly z.ZodObject[]>(options: T) =>
   taggedUnion('type', 'unsupported_content_block', options);
 
-/** Citations of an answer are not among what a strict model gives, so they are not promised (contract G.1). */
+/** Strict models give no citations, so none are promised (contract G.1). */
 const citations = z
   .looseObject({
     enabled: z
@@ -37,7 +34,7 @@ const document = z.looseObject({
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string().min(1),
-  // Unspecified: an empty result. A tool that returns nothing is an answer, so "", [] and absence are accepted.
+  // Unspecified: an empty result. "", [] and absence are accepted: a tool may return nothing.
   content: textOr(z.string(), list(blocks([textBlock, image, document]))).nullish(),
   is_error: z.boolean().nullish(),
 });
@@ -54,13 +51,10 @@ const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), d
 const content = <const T extends readonly z.ZodObject[]>(...options: T) =>
   textOr(z.string().min(1), list(blocks(options)).min(1));
 
-/** How much a model is to do for its answer: a hint. */
 export const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
 
-/** From this message on; it goes to the upstream with the message. */
 const output_config = namedFields({ effort: effort.nullish() }).nullish();
 
-/** One item of `messages` (contract G.1). */
 export const message = taggedUnion('role', null, [
   namedFields({ role: z.literal('user'), content: content(textBlock, image, document, toolResult), output_config }),
   namedFields({

@@ -6,12 +6,9 @@ import { maxIssues } from './list-schema.ts';
 type Path = (string | number)[];
 
 /**
- * What no single message can be wrong about: there is a user message, and every tool_use of an assistant turn is
- * answered by exactly one tool_result in the next user turn (contract G.1, G.2). A turn is a run of messages of one
- * role; paths name the messages as they were sent. One pass.
- *
- * Unspecified: a `system` message within or between turns. It ends none, or a note of the operator would break a loop
- * of tools.
+ * There is a user message, and each tool_use has exactly one tool_result in the next user turn (contract G.1, G.2). A
+ * turn is a run of one role; paths are as sent. Unspecified: a `system` message does not end a turn, or an operator's
+ * note would break a tool loop.
  */
 export const checkConversation = (messages: readonly MessageInput[], context: z.RefinementCtx): void => {
   let issues = 0;
@@ -19,7 +16,6 @@ export const checkConversation = (messages: readonly MessageInput[], context: z.
     issues += 1;
     if (issues <= maxIssues) context.addIssue({ code: 'custom', path, message, input });
   };
-  /** The tool_use ids of the last assistant turn that have no answer yet, with their places. */
   const open = new Map<string, Path>();
   const endTurn = () => {
     for (const [id, path] of open) issue(path, 'The next user turn has no tool_result for this tool_use.', id);
@@ -49,22 +45,20 @@ export const checkConversation = (messages: readonly MessageInput[], context: z.
   if (!anyUser) issue([], 'At least one message must have the role user.', undefined);
 };
 
-/** For the OpenAPI document: one message at least is of the user. */
 export const someUser = { contains: { properties: { role: { const: 'user' } }, required: ['role'] } };
 
-/** Whether the answer is to go on from a last assistant message (contract G.1). */
+/** Whether the answer continues the last message (contract G.1). */
 export const isPrefilled = (messages: readonly { readonly role: string }[]): boolean =>
   messages.at(-1)?.role === 'assistant';
 
-/** Whether a message goes on where the one before it ended. One with a hint of its own begins anew, or the hint would be lost. */
+/** A message with its own hint begins anew, or the hint would be lost. */
 const goesOn = ({ role, output_config: hint }: Message, before: Message | undefined): boolean =>
   role === before?.role && hint?.effort == null;
 
-/** The messages with neighbours of one role made one (contract G.1). Without any, the array itself. */
+/** Merges neighbours of one role (contract G.1). Returns the same array if there are none. */
 export const mergeTurns = (messages: readonly MessageInput[]): readonly Message[] => {
   if (!messages.some((message, index) => goesOn(message, messages[index - 1]))) return messages;
   const merged: Message[] = [];
-  /** The content of the last of `merged` where it has grown, so that a long run is copied once. */
   let grown: InputBlock[] | null = null;
   for (const message of messages) {
     const last = merged.at(-1);

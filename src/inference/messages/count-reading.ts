@@ -10,7 +10,7 @@ import { messagesReader, type PassedCount } from './read-messages.ts';
 
 export type CountRest = Pick<MessagesCount, 'model' | 'stream' | 'policy_ids'>;
 
-/** Of `count_tokens`: what is asked for is a count, so a request is one without what only an answer needs. */
+/** A request without what only an answer needs. */
 export const countReading = (models: Models): Reading<CountRest, MessagesCount, PassedCount, MessagesPassing> => ({
   reader: messagesReader(models, { strict: messagesCount, passing: passingCount, needsMaxTokens: false }),
   judge: (body, hosted) => {

@@ -28,10 +28,7 @@ const tokenCount = z.object({ input_tokens: z.int().min(0) }).meta({ id: 'TokenC
 type CountInput = ReadBody<CountRest, PassedCount, MessagesPassing>;
 type Principled = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, unknown, undefined>;
 
-/**
- * `POST /v1/messages/count_tokens` (contract G.1): the input tokens of a request as its upstream counts them, or estimated
- * where it does not. It takes none of the limits' tokens.
- */
+/** `POST /v1/messages/count_tokens` (contract G.1). Takes no tokens of the limits. */
 export const countTokensRoute = (
   models: Models,
   policies: PolicyGuard = noPolicies,
@@ -64,7 +61,7 @@ export const countTokensRoute = (
       const { model, policy_ids: named } = askedOf(body);
       const hosted = models.get(model)!;
       call.watched?.aims(model);
-      // The bytes of the body are lent for this step alone.
+      // The bytes of the body are valid for this step only.
       const outgoing = bytesOf(task);
       const count = () => counted({ call, hosted, task, passing: body.passed?.passing ?? null, outgoing });
       if (task.policies === null) return count();
@@ -80,7 +77,7 @@ interface Counting {
   readonly call: Principled;
   readonly hosted: ConnectedModel;
   readonly task: Task<PassedCount>;
-  /** Null for a body that does not pass. */
+  /** Null if the body does not pass. */
   readonly passing: MessagesPassing | null;
   readonly outgoing: Buffer;
 }

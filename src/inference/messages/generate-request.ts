@@ -5,10 +5,7 @@ import type { MessagesBody, MessagesCount } from './messages-schema.ts';
 import { type ThinkingInput, thinkingBudget, thinkingType } from './thinking-schema.ts';
 import { type ToolChoiceInput, type ToolsInput, toolChoiceType } from './tools-schema.ts';
 
-/**
- * What the upstream is asked for: a valid body with its defaults filled in, null made absent and turns merged. Assigned, since
- * a spread gives each object a hidden class of its own.
- */
+/** Defaults filled in, null made absent, turns merged. Assigned: a spread gives each object its own hidden class. */
 export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): GenerateRequest =>
   Object.assign(countRequest(body, hosted), {
     max_tokens: body.max_tokens,
@@ -19,7 +16,7 @@ export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): Gen
     metadata: body.metadata?.user_id == null ? undefined : { user_id: body.metadata.user_id },
   });
 
-/** The part of it whose tokens are counted. */
+/** The counted part. */
 export const countRequest = (body: MessagesCount, hosted: ConnectedModel): CountRequest => ({
   model: hosted.upstreamModel,
   messages: mergeTurns(body.messages).map(withoutNulls),

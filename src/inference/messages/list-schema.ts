@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** As many as an answer shows (contract E.1, DETAIL rules). */
 export const maxIssues = 20;
 
 const List = z.core.$constructor<z.ZodArray>('List', (inst, def) => {
@@ -12,7 +11,7 @@ const List = z.core.$constructor<z.ZodArray>('List', (inst, def) => {
     const output: unknown[] = [];
     payload.value = output;
     for (const [index, value] of input.entries()) {
-      // Nothing here is asynchronous, which the type cannot know.
+      // Nothing here is asynchronous.
       const item = def.element._zod.run({ value, issues: [] }, ctx) as z.core.ParsePayload;
       output.push(item.value);
       if (item.issues.length === 0) continue;
@@ -25,9 +24,6 @@ const List = z.core.$constructor<z.ZodArray>('List', (inst, def) => {
   };
 });
 
-/**
- * An array that gives up at 20 issues. A body of 32 MiB has room for 16 million wrong items, and zod's own array would
- * keep an issue for each: gigabytes.
- */
+/** Stops at 20 issues: for 16 million wrong items zod's array would keep gigabytes of issues. */
 export const list = <T extends z.ZodType>(element: T) =>
   new List({ type: 'array', element }) as unknown as z.ZodArray<T>;

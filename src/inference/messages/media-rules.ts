@@ -7,10 +7,7 @@ import type { MessagesCount } from './messages-schema.ts';
 type Modalities = Model['input_modalities'];
 type Path = readonly (string | number)[];
 
-/**
- * Whether the model takes the images and documents of a request; the first that it does not take decides. Documents
- * need the modality `file` (contract G.2).
- */
+/** The first image or document that the model does not take. Documents need the modality `file` (contract G.2). */
 export const mediaRefusal = (body: MessagesCount, modalities: Modalities): Refusal | null => {
   for (const [index, { content }] of body.messages.entries()) {
     const fault = contentFault(content, ['messages', index, 'content'], modalities);
@@ -47,7 +44,7 @@ const blockFault = (block: InputBlock, path: Path, at: number, modalities: Modal
       message: 'Images by URL are not fetched here. Send the image as base64.',
     };
   }
-  // Elsewhere a member of that name is one of those that mean nothing, and nothing has looked at it.
+  // Other sources ignore a member of that name, unchecked.
   return source.type === 'content'
     ? contentFault(source.content, [...path, at, 'source', 'content'], modalities)
     : null;

@@ -2,13 +2,12 @@ import { z } from 'zod';
 import { list } from './list-schema.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
 
-/** Decoded bytes of one image (contract G.2). */
 const maxImageBytes = 5 * 1024 * 1024;
 const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 
 const invalidMedia = { params: { code: 'invalid_media' } } as const;
 
-/** One character class and no group, so that a string of 30 MB is one linear scan without backtracking. */
+/** One character class without groups: a linear scan of a 30 MB string without backtracking. */
 const base64Characters = /^[A-Za-z0-9+/]+={0,2}$/;
 const isBase64 = (text: string): boolean => text.length % 4 === 0 && base64Characters.test(text);
 const decodedBytes = (base64: string): number =>
@@ -24,14 +23,14 @@ const mediaType = (types: readonly string[]) =>
     .refine((type) => types.includes(type), { ...invalidMedia, error: `Must be ${types.join(' or ')}.` })
     .meta({ enum: [...types] });
 
-/** `https` alone, without credentials. Whether it is fetched at all is the operator's choice (contract G.2). */
+/** Without credentials. The operator decides whether it is fetched (contract G.2). */
 const isHttpsUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
   return url.protocol === 'https:' && url.username === '' && url.password === '';
 };
 
-/** Where an image comes from (contract G.2). Whether its bytes are an image is the upstream's to say. */
+/** Contract G.2. The upstream decides whether the bytes are an image. */
 export const imageSource = taggedUnion('type', 'unsupported_content_block', [
   z.looseObject({
     type: z.literal('base64'),
@@ -43,7 +42,6 @@ export const imageSource = taggedUnion('type', 'unsupported_content_block', [
   }),
   z.looseObject({
     type: z.literal('url'),
-    // Unspecified: a length. 2048 is what servers and caches are known to take.
     url: z
       .string()
       .max(2048)
@@ -52,10 +50,7 @@ export const imageSource = taggedUnion('type', 'unsupported_content_block', [
   }),
 ]);
 
-/**
- * Where a document comes from (contract G.2). `parts` are the blocks that a `content` source may hold.
- * Unspecified: PDFs by URL. G.2 does not list them, so they are refused as file sources are.
- */
+/** Contract G.2. `parts`: blocks of a `content` source. Unspecified: PDFs by URL are refused. */
 export const documentSource = <T extends z.ZodType>(parts: T) =>
   taggedUnion('type', 'unsupported_content_block', [
     z.looseObject({ type: z.literal('base64'), media_type: mediaType(['application/pdf']), data: base64 }),

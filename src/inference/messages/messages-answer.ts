@@ -1,26 +1,18 @@
 import type { Answer, AnswerBlock, Usage } from '../../upstream/port.ts';
 
-/** What an answer repeats of its request, and the form that it takes. */
 export interface Envelope {
-  /** `msg_…` */
   readonly id: string;
-  /** As the caller wrote it. */
   readonly model: string;
-  /** Whether the request carries `anthropic-version`: then the fields that SDK types require are added (contract G.4). */
+  /** Whether the request has `anthropic-version`, which adds the fields that SDK types require (contract G.4). */
   readonly versioned: boolean;
-  /** Whether the request had `context_management`. */
   readonly contextManaged: boolean;
 }
 
-/** An answer, or the empty beginning of a streamed one. */
 export interface AnswerSoFar extends Omit<Answer, 'stop_reason'> {
   readonly stop_reason: Answer['stop_reason'] | null;
 }
 
-/**
- * The message object (contract G.3, G.4). Nothing that an upstream adds gets through. Written out,
- * since a spread gives each object a hidden class of its own.
- */
+/** Contract G.3, G.4. Written out: a spread gives each object its own hidden class. */
 export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object => {
   const { id, model, versioned } = envelope;
   const content = answer.content.map((block) => blockResource(block, versioned));
@@ -61,7 +53,6 @@ export const blockResource = (block: AnswerBlock, versioned: boolean): object =>
   }
 };
 
-/** The four integers that every usage has. */
 export const tokens = (usage: Usage): Usage => ({
   input_tokens: usage.input_tokens,
   output_tokens: usage.output_tokens,
@@ -82,6 +73,6 @@ const versionedUsage = (usage: Usage) => ({
   speed: null,
 });
 
-/** No edit that is accepted changes anything, so none is ever reported (contract G.4). */
+/** Accepted edits change nothing, so none is reported (contract G.4). */
 export const managedContext = ({ versioned, contextManaged }: Envelope): object =>
   versioned && contextManaged ? { context_management: { applied_edits: [] } } : {};

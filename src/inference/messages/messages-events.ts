@@ -4,16 +4,15 @@ import type { Chunk, Delta } from '../../upstream/port.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 import { blockResource, type Envelope, managedContext, messageResource, tokens } from './messages-answer.ts';
 
-/** One server-sent event, whose name is the `type` of its data (contract G.5). */
+/** The name is the `type` of its data (contract G.5). */
 const event = (data: { readonly type: string }): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
 const pingEvent = event({ type: 'ping' });
 
-/** An error after the first byte: the body of the MSG envelope as an event (contract G.5). */
+/** An error after the first byte (contract G.5). */
 const errorEvent = (refused: Refusal, requestId: string): string =>
   `event: error\ndata: ${JSON.stringify(failure(refused, 'messages', requestId).body)}\n\n`;
 
-/** The messages API's own (contract G.3 to G.5). */
 export const messagesForm = (envelope: Envelope): AnswerForm => ({
   family: 'messages',
   whole: (answer) => messageResource(envelope, answer),
@@ -22,10 +21,7 @@ export const messagesForm = (envelope: Envelope): AnswerForm => ({
   error: errorEvent,
 });
 
-/**
- * Writes the chunks of one answer as server-sent events (contract G.4, G.5).
- * `estimatedTokens` stands in for the input of an upstream that reports 0 at the start.
- */
+/** Contract G.4, G.5. `estimatedTokens` replaces an input of 0 at the start. */
 const messageEvents = (envelope: Envelope, estimatedTokens: number): ((chunk: Chunk) => string) => {
   const { versioned } = envelope;
   return (chunk) => {
@@ -65,7 +61,6 @@ const endEvent = (
   } as { type: string });
 };
 
-/** By far the most frequent event: only its text goes through JSON.stringify. */
 const deltaEvent = (index: number, delta: Delta): string => {
   const [field, text] = deltaField(delta);
   return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${delta.type}","${field}":${JSON.stringify(text)}}}\n\n`;

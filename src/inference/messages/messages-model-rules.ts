@@ -7,7 +7,7 @@ import type { MessagesCount } from './messages-schema.ts';
 import { samplingRefusal } from './sampling-rules.ts';
 import { thinkingBudget, thinkingType } from './thinking-schema.ts';
 
-/** Why a valid body does not fit the model that it names, as the first rule that it breaks (contract A.4, G.1, G.2). */
+/** The first rule of the model that a valid body breaks (contract A.4, G.1, G.2). */
 export const modelRefusal = (body: MessagesCount, model: Model): Refusal | null =>
   outputRefusal(body, model) ??
   samplingRefusal(body, model.sampling_limits) ??
@@ -22,7 +22,6 @@ const outputRefusal = (body: MessagesCount, { max_output_length: most }: Model):
   return bodyRefusal(body, { path: ['max_tokens'], message, type: 'less_than_equal', ctx: { le: most } });
 };
 
-/** A promise that the model cannot keep is refused by its name (contract G.1). */
 const featureRefusal = (body: MessagesCount, { supported_features: features }: Model): Refusal | null => {
   const refuse = (path: readonly string[], what: string) =>
     bodyRefusal(body, { code: 'unsupported_parameter', path, message: `The model does not support ${what}.` });
@@ -52,11 +51,7 @@ const thinkingRefusal = (body: MessagesCount, model: Model): Refusal | null => {
   return bodyRefusal(body, { path, message });
 };
 
-/**
- * Whether the input fits into the model's context by the estimate of contract F.4.
- * Unspecified: whether `max_tokens` counts too. It does not: an answer that meets the end of the context stops with
- * `max_tokens` (contract G.3), which an upfront refusal would make impossible.
- */
+/** Contract F.4. Unspecified: `max_tokens` does not count, since answers stop at the end of the context. */
 export const contextRefusal = (
   body: MessagesCount,
   estimatedTokens: number,

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { either } from '../route/either.ts';
 
-/** The message response (contract G.3). With `anthropic-version` there are more fields (contract G.4). */
 export const strictResponse = z.object({
   id: z.string().regex(/^msg_/),
   type: z.literal('message'),
@@ -30,7 +29,6 @@ export const strictResponse = z.object({
   }),
 });
 
-/** An upstream's own answer (contract L.1). */
 const passedResponse = z.looseObject({
   id: z.string().regex(/^msg_/),
   type: z.literal('message'),
@@ -39,5 +37,4 @@ const passedResponse = z.looseObject({
   stop_reason: z.string().nullish(),
 });
 
-/** For the OpenAPI document. */
 export const messageResponse = either('Message', strictResponse, passedResponse);

@@ -9,11 +9,8 @@ import { taggedUnion, textOr } from './tagged-union.ts';
 import { thinkingSchema, thinkingType } from './thinking-schema.ts';
 import { checkToolChoice, toolChoiceSchema, toolChoiceTogether, toolsSchema } from './tools-schema.ts';
 
-/** A messages request (contract G.1). */
 export const maxTokens = 999_990;
-/** Policies that a request may name (contract B.6). */
 export const maxPolicies = 20;
-/** Bytes of a JSON schema for the output (contract G.1). */
 const maxSchemaBytes = 64 * 1024;
 
 const code = (code: Code) => ({ params: { code } });
@@ -46,10 +43,10 @@ const contextManagement = namedFields({
   ).nullish(),
 });
 
-/** Entries other than `user_id` are for policies alone (contract G.1). */
+/** Other entries are for policies (contract G.1). */
 const metadata = z.looseObject({ user_id: z.string().max(256).nullish() });
 
-/** A stored conversation; the SDK's tool runner sends the whole of it where it is told so (contract G.1). */
+/** A stored conversation, sent by the SDK's tool runner (contract G.1). */
 const thread = z
   .unknown()
   .refine((value) => value == null, {
@@ -59,7 +56,6 @@ const thread = z
   .optional()
   .meta({ description: 'Not supported: 400 unless it is absent or null.', examples: [null] });
 
-/** A hint that changes nothing of an answer. */
 const hint = z.looseObject({}).nullish();
 
 const fields = {
@@ -100,7 +96,6 @@ const countBody = namedFields({ ...fields, max_tokens: fields.max_tokens.nullish
 type Body = z.output<typeof body>;
 type CountBody = z.output<typeof countBody>;
 
-/** What depends on two fields at once (contract G.1). */
 const checkFieldsTogether = (request: CountBody, context: z.RefinementCtx): void => {
   checkToolChoice(request, context);
   const { thinking, max_tokens, messages, output_config } = request;
@@ -118,9 +113,8 @@ const checkFieldsTogether = (request: CountBody, context: z.RefinementCtx): void
   context.addIssue({ code: 'custom', path, message, input: 'assistant' });
 };
 
-/** The body of `POST /v1/messages` for a strict model: contract G.1 and G.2. */
+/** For strict models (contract G.1 and G.2). */
 export const messagesBody = body.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
-/** The same of `POST /v1/messages/count_tokens`, which needs no `max_tokens`. */
 export const messagesCount = countBody.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
 
 export type MessagesBody = Body;

@@ -5,13 +5,11 @@ import type { PassingCount } from './passing-schema.ts';
 const names: StateNames = {
   members: { container: 'null' },
   anywhere: ['file_id'],
-  // Of blocks, of tools and of the request.
   ownData: ['input', 'text', 'data', 'thinking', 'input_schema', 'input_examples', 'schema', 'metadata'],
 };
 
-/** Members of a request that name it. */
 export const messagesState = ['thread', ...Object.keys(names.members)];
 
-/** The refusal of a request of messages that names state which the upstream keeps (contract L.1). */
+/** State that the upstream keeps (contract L.1). */
 export const messagesStateRefusal = (body: PassingCount): Refusal | null =>
   body.thread != null ? refusal('thread_unsupported_request', { param: 'thread' }) : stateRefusal(body, names);

@@ -7,10 +7,10 @@ import { messageResponse } from './messages-response-schema.ts';
 import { messagesBody } from './messages-schema.ts';
 import { passingBody } from './passing-schema.ts';
 
-/** Headers of a client that mean something to an upstream of this API (contract L.1). */
+/** Client headers that are passed on (contract L.1). */
 export const passedNames = ['anthropic-version', 'anthropic-beta'] as const;
 
-/** `POST /v1/messages` (contract G.1–G.5, L.1): the answer of a model, whole or as server-sent events. */
+/** `POST /v1/messages` (contract G.1–G.5, L.1). */
 export const messagesRoute = (options: InferenceOptions): Route =>
   inferenceRoute(options, {
     path: '/v1/messages',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A parameter that changes the meaning of a request and is not offered (contract G.1). */
+/** Not offered, and changes the meaning of a request (contract G.1). */
 export const refused = z
   .unknown()
   .refine((value) => value == null, {
@@ -10,6 +10,6 @@ export const refused = z
   .optional()
   .meta({ type: 'null', description: 'Not supported: must be absent or null.' });
 
-/** An object of these fields. Any other could change the meaning of the request, so it is refused and not dropped (contract G.1). */
+/** Other fields are refused, not dropped: they could change the meaning (contract G.1). */
 export const namedFields = <const T extends z.ZodRawShape>(fields: T) =>
   z.object(fields).catchall(refused) as unknown as z.ZodObject<T>;

@@ -9,10 +9,7 @@ const anything = z.looseObject({});
 
 export const ownBounds = ['max_tokens'] as const;
 
-/**
- * The body for a model that passes it on (contract L.1): what the specification names is as it says, all else is the
- * upstream's to judge.
- */
+/** A passing body (contract L.1): specified fields are checked, the upstream judges the rest. */
 export const passingBody = z.looseObject({
   ...refusedBounds(ownBounds),
   model: z.string().min(1),
@@ -37,7 +34,6 @@ export const passingBody = z.looseObject({
   policy_ids: list(z.string().min(1).max(200)).max(maxPolicies).nullish(),
 });
 
-/** Of `count_tokens`. */
 export const passingCount = passingBody.partial({ max_tokens: true });
 
 export type PassingBody = z.output<typeof passingBody>;

@@ -18,12 +18,10 @@ import { otherBounds } from './bounds.ts';
 import { maxTokens } from './messages-schema.ts';
 import { ownBounds } from './passing-schema.ts';
 
-/** A request of which no more was read than it takes to pass it on. */
 export type QuickBody = QuickFields<{
   readonly model: string;
   readonly max_tokens: number | undefined;
   readonly stream: boolean;
-  /** No more of it is known than that there is one. */
   readonly context_management: object | null;
   readonly policy_ids: null;
 }>;
@@ -32,7 +30,6 @@ const type = Buffer.from('type');
 const isFormat: Check = (tape, entry) => isTyped(tape, entry) && tape.member(entry, type) !== -1;
 const isTyped = isObjectWith({ type: isString, schema: orNull(isObject) });
 
-/** What `passingBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
   ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
@@ -77,11 +74,7 @@ const backslash = 0x5c;
 const noBytes = Buffer.alloc(0);
 const namesFile = namesAny(['file_id']);
 
-/**
- * Reads a scanned body for a model that passes it on.
- * @param needsMax whether it has to have `max_tokens`
- * @returns null where it has to be parsed: to be refused, or because it holds what is rare
- */
+/** Null if the body must be parsed: it is invalid, or has something rare. */
 export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boolean): QuickBody | null => {
   if (name === '' || !isPlain(tape, 0) || namesFile(tape)) return null;
   const maxAt = tape.member(0, max);
@@ -111,13 +104,12 @@ export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boo
     },
     estimatedTokens,
     maxTokens: most ?? 0,
-    // An edit of the context may have the upstream sum it up, for which it asks its model.
+    // The upstream may call its model to sum up the context.
     turns: edits.includes(summing) ? mostTurns : turnsOnTape(tape, listed, servers, compaction),
     modelStart: tape.start(named) - 1,
     modelEnd: tape.end(named) + 1,
   };
 };
 
-/** A member of an object that may not be there, or be none. */
 const child = (tape: Tape, object: number, name: Buffer): number =>
   object === -1 || tape.kind(object) !== Kind.object ? -1 : tape.member(object, name);

@@ -11,19 +11,16 @@ import { type PassingBody, type PassingCount, passingBody } from './passing-sche
 import { quickBody } from './quick-passing.ts';
 import { strictCheck } from './strict-check.ts';
 
-/** What Weir itself reads of a body that passes. */
 type Read = 'model' | 'stream' | 'context_management' | 'policy_ids';
 export type PassedFields = Pick<PassingBody, Read | 'max_tokens'>;
 export type PassedCount = Pick<PassingCount, Read | 'max_tokens'>;
 
-/** The schemas of one route: for strict models, and for those that pass the body on. */
 interface Schemas<Strict, Fields extends PassedCount> {
   readonly strict: z.ZodType<Strict>;
   readonly passing: z.ZodType<Fields & PassingCount>;
   readonly needsMaxTokens: boolean;
 }
 
-/** Reads bodies of the messages API. */
 export const messagesReader = <Strict, Fields extends PassedCount>(
   models: ReadonlyMap<string, ConnectedModel>,
   schemas: Schemas<Strict, Fields>,

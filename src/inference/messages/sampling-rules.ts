@@ -5,7 +5,6 @@ import type { MessagesCount } from './messages-schema.ts';
 
 const numeric = ['temperature', 'top_p', 'top_k', 'max_tokens'] as const;
 
-/** The model's own bounds, where they are narrower than the service's (contract A.4, G.1). */
 export const samplingRefusal = (body: MessagesCount, limits: Model['sampling_limits']): Refusal | null => {
   const outOfBounds = (
     path: readonly (string | number)[],

@@ -4,7 +4,6 @@ import { Refused } from '../../http/refused.ts';
 import type { Family } from '../../http/route.ts';
 import { bodyRefusal } from '../body-refusal.ts';
 
-/** Makes ready a schema of strict models. What it would drop without a word is refused by its name (contract G.1). */
 export const strictCheck = (schema: z.ZodType, family: Family): Check => {
   const check = checker(schema, family, 'body');
   return (value) => {
@@ -17,12 +16,12 @@ export const strictCheck = (schema: z.ZodType, family: Family): Check => {
   };
 };
 
-/** The one name that no schema sees: an object that is made of others cannot simply be given a member of that name. */
+/** Invisible to schemas: an object literal cannot be given a member of that name. */
 const unseen = '__proto__';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Where such a member stands in a value, if what was made of it does not have it. */
+/** The place of such a member, if parsing lost it. */
 const droppedFrom = (value: unknown, made: unknown): (string | number)[] | null => {
   if (value === made || typeof value !== 'object' || value === null || typeof made !== 'object' || made === null)
     return null;

@@ -8,7 +8,6 @@ import { generateRequest } from './generate-request.ts';
 import { contextRefusal, modelRefusal } from './messages-model-rules.ts';
 import type { MessagesBody } from './messages-schema.ts';
 
-/** Judges a valid body by its model (contract F.2). @param metadata of the request that it was made from */
 export const strictTask = (
   body: MessagesBody,
   hosted: ConnectedModel,
@@ -18,7 +17,7 @@ export const strictTask = (
   const refused = modelRefusal(body, model);
   if (refused !== null) return refused;
   const request = generateRequest(body, hosted);
-  // As they were sent: places in merged messages are not those that the caller knows.
+  // As sent: paths of merged messages differ.
   const strange = upstream.inexpressible?.({ ...request, messages: body.messages });
   if (strange != null) return bodyRefusal(body, strange);
   const estimatedTokens = estimateInputTokens(request);

@@ -1,11 +1,7 @@
 import { z } from 'zod';
 import type { Code } from '../../errors.ts';
 
-/**
- * Two unions that look at the value before they choose a member. A plain zod union tries every member and then reports
- * "no member fits", which loses the path of what is wrong inside the right one. Both parse in one pass, and both look
- * like plain unions to the OpenAPI document and to `z.compile`.
- */
+/** Unlike plain zod unions, these report the path of a fault inside the matching member. */
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -20,7 +16,7 @@ const TextOr = z.core.$constructor<z.ZodUnion<readonly [z.ZodType, z.ZodString]>
   };
 });
 
-/** A string by the first schema; anything else by the second. */
+/** A string by the first schema, all else by the second. */
 export const textOr = <T extends z.ZodType>(text: z.ZodString, other: T) =>
   new TextOr({ type: 'union', options: [other, text], inclusive: true }) as z.ZodUnion<readonly [T, z.ZodString]>;
 
@@ -50,10 +46,7 @@ const TaggedUnion = z.core.$constructor<z.ZodDiscriminatedUnion<readonly Member[
   };
 });
 
-/**
- * One of several objects by the string in `discriminator`. Another string there is an issue with the code `unknownTag`
- * of the catalogue (`params.code`), or a plain `invalid_value` for null.
- */
+/** An unknown tag has the code `unknownTag` (`params.code`), null `invalid_value`. */
 export const taggedUnion = <const T extends readonly (z.ZodObject | z.ZodDiscriminatedUnion)[]>(
   discriminator: string,
   unknownTag: Code | null,

@@ -3,7 +3,7 @@ import { whole } from '../../http/answer/whole.ts';
 import type { Thinking } from '../../upstream/port.ts';
 import { namedFields } from './named-fields.ts';
 
-/** `thinking` of a request (contract G.1). `budget_tokens` alone means `enabled`, which needs it. */
+/** Contract G.1. `budget_tokens` alone means `enabled`, which needs it. */
 export const thinkingSchema = namedFields({
   type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']).nullish(),
   budget_tokens: whole().min(1).max(999_990).nullish(),
@@ -14,7 +14,6 @@ export const thinkingSchema = namedFields({
     const [expected, name] = type == null ? (['string', 'type'] as const) : (['int', 'budget_tokens'] as const);
     context.addIssue({ code: 'invalid_type', expected, path: [name], input: undefined });
   })
-  // For the OpenAPI document: whatever is absent fits here.
   .meta({ not: { properties: { type: { enum: ['enabled', null] }, budget_tokens: { type: 'null' } } } });
 
 export type ThinkingInput = z.output<typeof thinkingSchema> | null | undefined;
@@ -22,7 +21,6 @@ export type ThinkingInput = z.output<typeof thinkingSchema> | null | undefined;
 export const thinkingType = (thinking: ThinkingInput): Thinking['type'] =>
   thinking == null ? 'disabled' : (thinking.type ?? 'enabled');
 
-/** The tokens that a request allows for thinking, raised to the least that the model takes (contract G.1). */
 export const thinkingBudget = (
   thinking: ThinkingInput,
   model: { readonly min_thinking_tokens: number },

@@ -3,12 +3,11 @@ import { list } from './list-schema.ts';
 import { namedFields } from './named-fields.ts';
 import { taggedUnion } from './tagged-union.ts';
 
-/** contract G.1. */
 const maxTools = 128;
 
 export const toolName = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/);
 
-/** A tool that the caller runs (contract G.1); its `type` may be left out. Any other type is one that a server runs. */
+/** Run by the caller (contract G.1); other types are run by a server. */
 const customTool = z.looseObject({
   type: z.literal('custom').nullish(),
   name: toolName,
@@ -22,7 +21,7 @@ export const toolsSchema = list(taggedUnion('type', 'unsupported_tool', [customT
   .max(maxTools)
   .superRefine((tools, context) => {
     const names = new Set<string>();
-    // Where there are more tools, that is wrong enough.
+    // More tools are refused anyway.
     for (const [index, { name }] of tools.slice(0, maxTools).entries()) {
       if (names.has(name)) {
         context.addIssue({
@@ -36,7 +35,7 @@ export const toolsSchema = list(taggedUnion('type', 'unsupported_tool', [customT
     }
   });
 
-/** Which tool the model is to use (contract G.1). Without a `type`, a `name` means `tool` and nothing means `auto`. */
+/** Contract G.1. Without `type`, a `name` means `tool`, nothing means `auto`. */
 export const toolChoiceSchema = namedFields({
   type: z.enum(['auto', 'any', 'tool', 'none']).nullish(),
   name: z.string().nullish(),
@@ -53,7 +52,7 @@ interface Choosing {
   readonly tool_choice?: ToolChoiceInput | null | undefined;
 }
 
-/** `checkToolChoice` for the OpenAPI document, which cannot say that a name is declared. */
+/** `checkToolChoice` for the OpenAPI document, which cannot check declared names. */
 export const toolChoiceTogether = {
   not: {
     properties: {
@@ -64,7 +63,7 @@ export const toolChoiceTogether = {
   },
 };
 
-/** `tool` needs a declared name, and any choice but `none` needs tools (contract G.1). */
+/** `tool` needs a declared name; any choice but `none` needs tools (contract G.1). */
 export const checkToolChoice = (body: Choosing, context: z.RefinementCtx): void => {
   const { tool_choice: choice, tools } = body;
   if (choice == null) return;

@@ -1,6 +1,5 @@
 import type { Code } from '../../errors.ts';
 
-/** What any route may answer that asks a model (contract E.2). */
 export const callErrors: readonly Code[] = [
   'model_locked',
   'content_refused',
@@ -20,5 +19,5 @@ export const callErrors: readonly Code[] = [
   'provider_timeout',
 ];
 
-/** An upstream says 400 where a gateway that has judged itself says 422 (contract L.4). */
+/** Upstreams send 400 where Weir sends 422 (contract L.4). */
 export const foreignErrors: readonly (readonly [Code, number])[] = [['context_length_exceeded', 400]];

@@ -3,10 +3,9 @@ import { type Refusal, refusal } from '../../errors.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { isLocked, isServedTo } from './model-requirements.ts';
 
-/** Unspecified: when to ask again for a model that the operator has declared not ready. */
+/** Unspecified: `Retry-After` of a model that is not ready. */
 const notReadySeconds = 30;
 
-/** The model of that name, if the caller may call it now (contract A.4, F.2). */
 export const callableModel = (
   models: ReadonlyMap<string, ConnectedModel>,
   name: string,

@@ -20,7 +20,6 @@ const pricing = z
   })
   .meta({ id: 'ModelPricing' });
 
-/** The Model resource (contract A.4). */
 export const modelResource = z
   .object({
     id: z.string(),
@@ -52,7 +51,6 @@ export const modelResource = z
   })
   .meta({ id: 'Model' });
 
-/** All of them (contract A.4); the page of the Anthropic SDKs is there with `anthropic-version`. */
 export const modelList = z
   .object({
     object: z.literal('list'),
@@ -64,15 +62,11 @@ export const modelList = z
   .meta({ id: 'ModelList' });
 
 export interface Reader {
-  /** 0 to 5. */
   readonly tier: number;
-  /** Whether its organization has a positive balance. */
   readonly hasCredit: boolean;
-  /** Whether the request carries `anthropic-version`. */
   readonly versioned: boolean;
 }
 
-/** A model as one reader sees it. `ownedBy` is the operator's name. */
 export const describeModel = (model: Model, ownedBy: string, { tier, hasCredit, versioned }: Reader) => {
   const missing = missingRequirements(model, tier, hasCredit);
   const locked = missing.length > 0;
@@ -107,7 +101,7 @@ export const describeModel = (model: Model, ownedBy: string, { tier, hasCredit, 
   };
 };
 
-/** What the types of the anthropic SDK require beyond those fields (contract A.4). */
+/** Required by the types of the Anthropic SDK (contract A.4). */
 const extras = (model: Model) => ({
   type: 'model',
   created_at: new Date(model.created * 1000).toISOString(),

@@ -7,30 +7,24 @@ import { isServedTo } from './model-requirements.ts';
 import { describeModel, modelList, modelResource } from './model-resource.ts';
 
 export interface ModelsOptions {
-  /** In the order of the answer; another array where they have changed. */
   readonly models: () => readonly Model[];
-  /** The operator's name, on every model (contract A.4). */
   readonly ownedBy: string;
-  /** Whether an organization has a positive balance. */
   readonly hasCredit: (organizationId: string) => boolean;
 }
 
-/** Tiers 0 (Free) to 5. */
 const tiers = [0, 1, 2, 3, 4, 5] as const;
 
-/** Whether the caller's types are those of the Anthropic SDKs. */
 const isVersioned = (head: Head): boolean => head.header('anthropic-version') !== undefined;
 
-/** What the types of the Anthropic SDKs require of a list beside `data`: all models are one page (contract A.4). */
+/** Required by the types of the Anthropic SDKs: all models are one page (contract A.4). */
 const wholePage = (models: readonly Model[]) => ({
   has_more: false,
   first_id: models[0]?.id ?? null,
   last_id: models.at(-1)?.id ?? null,
 });
 
-/** Answers with all models, made as bytes: the route measures what the gateway itself costs. */
+/** Prepared as bytes: benchmarks use this route to measure the gateway's own cost. */
 const listsOf = (all: readonly Model[], ownedBy: string) => {
-  /** Twice the tiers: without credit, then with it. */
   const repliesTo = (served: readonly Model[], versioned: boolean): readonly Reply[] =>
     [false, true].flatMap((credited) =>
       tiers.map((tier) => {
@@ -47,7 +41,7 @@ const listsOf = (all: readonly Model[], ownedBy: string) => {
   const owners = new Set(all.map(({ dedicated_to: owner }) => owner).filter((owner) => owner !== undefined));
   const dedicated = new Map([...owners].map((owner) => [owner, listsFor(owner)]));
 
-  /** Of projects that may not use all: a set belongs to one organization's project, or says the same for another's. */
+  /** By the set of usable models, which belongs to one project or means the same for another's. */
   const restricted = new WeakMap<ReadonlySet<string>, Map<string, ReturnType<typeof listsFor>>>();
   return {
     all,
@@ -65,12 +59,7 @@ const listsOf = (all: readonly Model[], ownedBy: string) => {
   };
 };
 
-/**
- * `GET /v1/models` and `GET /v1/models/{id}` (contract A.4).
- *
- * An answer depends on the organization's tier, on whether it has credit, on the models that its project may use, on those that
- * are dedicated to it and on whether `anthropic-version` was sent, on nothing else.
- */
+/** Contract A.4. Depends only on tier, credit, visible models and `anthropic-version`. */
 export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): readonly Route[] => {
   let made = listsOf(models(), ownedBy);
   const lists = (): typeof made => {

@@ -5,17 +5,17 @@ import type { RequestText, ResponseText } from '../../rules/text/request-text.ts
 import { publish } from '../../telemetry.ts';
 import type { Answer } from '../../upstream/port.ts';
 
-/** Who judges an answer by the policies of the response direction (contract G.8). */
+/** Judges an answer by the response policies (contract G.8). */
 export interface AnswerWatch {
   readonly endpoint: RequestText['endpoint'];
-  /** Nothing of the answer is released before all of it has been judged. */
+  /** Nothing is released before all has been judged. */
   readonly holds: boolean;
-  /** Whether the caller has named one of them, and so is told that it has matched. */
+  /** The caller has named a policy, so a match is reported. */
   readonly isNamed: boolean;
   judge(answer: ResponseText): Outcome | Promise<Outcome>;
 }
 
-/** Judges an answer that is not held, once this step is done. It delays nobody, and what goes wrong is told to the operator. */
+/** Judges a released answer in the background; faults go to the operator. */
 export const judgeLater = (
   watch: AnswerWatch,
   answer: () => ResponseText | Promise<ResponseText>,
@@ -28,10 +28,7 @@ export const judgeLater = (
   });
 };
 
-/**
- * Judges an answer in one piece: before it is sent where it is held, or where the caller is to be told.
- * @returns headers for the answer, or why it is not sent
- */
+/** Waits if the answer is held or a match is reported. Returns headers, or why it is not sent. */
 export const judgeWhole = async (
   watch: AnswerWatch | null,
   answer: () => ResponseText,
@@ -46,14 +43,11 @@ export const judgeWhole = async (
   return {};
 };
 
-/** The text of an answer that passes. */
 export const passedText = ({ endpoint }: AnswerWatch, body: Buffer): ResponseText =>
   answerText(endpoint, body.toString());
 
-/** How an answer has ended. */
 export type Ending = Pick<Answer, 'stop_reason' | 'stop_sequence' | 'usage'>;
 
-/** The text of an answer in Weir's own form. */
 export const answerOf = (
   content: ResponseText['content'],
   { stop_reason, stop_sequence, usage }: Ending,
@@ -62,6 +56,6 @@ export const answerOf = (
   content,
   stopReason: stop_reason,
   outputTokens: usage.output_tokens,
-  // The other APIs do not tell it.
+  // Only messages has it.
   others: endpoint === 'messages' ? { stop_sequence } : undefined,
 });

@@ -1,7 +1,7 @@
 import type { Clock, Millis } from '../../clock.ts';
 import type { Sink } from '../../http/route.ts';
 
-/** Calls back once after that long; the returned function calls it off. */
+/** The returned function cancels. */
 export type After = (ms: Millis, then: () => void) => () => void;
 
 export const realAfter: After = (ms, then) => {
@@ -19,19 +19,13 @@ export interface EventOutputOptions {
 }
 
 const noEvents = new Uint8Array(0);
-/** Characters that are written at once rather than at the end of the turn. */
 const batch = 16_384;
 
-/**
- * The way of events to a client. What comes in one turn of the event loop leaves in one write at its end, which delays
- * nothing and spares a system call per event. It never holds much more than a batch: whoever produces events waits for
- * `room` between them.
- */
+/** One write per turn of the event loop, to save system calls. Producers wait for `room`. */
 export class EventOutput {
   readonly #options: EventOutputOptions;
   #pending = '';
   #flush: NodeJS.Immediate | null = null;
-  /** The client reads more slowly than we write. */
   #full = false;
   #wroteAt: Millis;
   #callOff: () => void;
@@ -47,7 +41,6 @@ export class EventOutput {
     if (this.#flush === null && !this.#full) this.#flush = setImmediate(this.flush);
   }
 
-  /** Writes events now, after what has been added. */
   send(events: Uint8Array): void {
     this.flush();
     const { sink, clock } = this.#options;
@@ -56,7 +49,6 @@ export class EventOutput {
     this.#full = !sink.write(events);
   }
 
-  /** Writes what has been added, now. */
   readonly flush = (): void => {
     if (this.#flush !== null) clearImmediate(this.#flush);
     this.#flush = null;
@@ -68,17 +60,17 @@ export class EventOutput {
     this.#full = !sink.write(events);
   };
 
-  /** Whether to wait for `room` before the next events: a promise for each of them would cost as much as the event. */
+  /** Checked first, because a promise per event costs as much as the event. */
   get isFull(): boolean {
     return this.#full || this.#pending.length >= batch;
   }
 
-  /** Resolves when more events are welcome: the client keeps up, or is gone. */
+  /** Resolves when the client keeps up or is gone. */
   async room(): Promise<void> {
     const { sink } = this.#options;
     if (this.#pending.length >= batch && !this.#full) {
       this.flush();
-      // An upstream that always has a next chunk would otherwise keep the event loop to itself.
+      // An upstream that always has a chunk would block the event loop.
       await new Promise((resolve) => setImmediate(resolve));
     }
     while (this.#full && !sink.gone) {
@@ -88,7 +80,7 @@ export class EventOutput {
     }
   }
 
-  /** Writes what is left and then these events, as soon as the client takes them. Nothing may be added after. */
+  /** Nothing may be added after. */
   async end(events: Uint8Array = noEvents): Promise<void> {
     this.#callOff();
     await this.room();
@@ -106,7 +98,7 @@ export class EventOutput {
     const { clock, after, keepAliveMs, ping } = this.#options;
     if (!this.#full) this.flush();
     let idle = clock.monotonic() - this.#wroteAt;
-    // To a client that does not read, a ping would only add to what it has not read.
+    // A client that does not read gets no pings.
     if (idle >= keepAliveMs && !this.#full) {
       this.add(ping);
       this.flush();

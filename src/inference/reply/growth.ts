@@ -1,6 +1,6 @@
 import type { Allowance } from '../../http/route.ts';
 
-/** Is told how many tokens an answer has so far. */
+/** Called with the answer's tokens so far. */
 export type Growth = (outputTokens: number) => void;
 
 /** Tokens by which a reservation grows (contract F.4). */
@@ -9,13 +9,12 @@ const step = 1024;
 export interface Reserved {
   readonly estimatedTokens: number;
   readonly maxTokens: number;
-  /** Whether the answer may be longer than what was reserved for it. */
   readonly grows?: boolean;
 }
 
 const bounded: Growth = () => {};
 
-/** Keeps the reservation of an answer whose length nobody bounds ahead of what is produced (contract F.4). */
+/** Keeps the reservation of an unbounded answer ahead of its length (contract F.4). */
 export const growthOf = (allowance: Allowance, { estimatedTokens, maxTokens, grows = false }: Reserved): Growth => {
   if (!grows) return bounded;
   let reserved = maxTokens;

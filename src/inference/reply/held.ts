@@ -5,21 +5,18 @@ import { AnswerWithheld } from '../upstream-refusal.ts';
 import { type AnswerWatch, judgeLater } from './answer-watch.ts';
 import { type Kept, KeptChunks, KeptEvents } from './kept.ts';
 
-/** How the streams of answers are judged by policies (contract G.8). */
+/** Streams judged by policies (contract G.8). */
 
 interface Watching<T> {
   readonly watch: AnswerWatch;
   readonly hold: Hold;
-  /** Takes a piece into account, and where it is the last of an answer, the status that the client gets. */
+  /** `status`: the client's, with the last piece. */
   readonly spend: (piece: T, status?: number) => void;
   readonly family: Family;
   readonly requestId: string;
 }
 
-/**
- * Pieces that come only when there are all of them and none is forbidden. They have been spent by then.
- * @throws AnswerWithheld where the answer may not be released, or is more than there is room for
- */
+/** Yields, already spent, only when all are there and allowed. @throws AnswerWithheld */
 async function* held<T>(
   pieces: AsyncIterable<T>,
   { watch, spend, family }: Watching<T>,
@@ -35,7 +32,6 @@ async function* held<T>(
   }
 }
 
-/** What comes, unchanged, and judged when it has ended in whatever way: a client that leaves early hides nothing. */
 async function* watched<T>(
   pieces: AsyncIterable<T>,
   { watch, requestId }: Watching<T>,
@@ -51,12 +47,11 @@ async function* watched<T>(
   }
 }
 
-const isEnd = ({ type }: Chunk): boolean => type === 'end';
-const hasEnded = ({ ended }: PassedEvents): boolean => ended;
-
 export const watchedChunks = (chunks: AsyncIterable<Chunk>, watching: Watching<Chunk>): AsyncIterable<Chunk> => {
   const kept = new KeptChunks(watching.watch, watching.hold);
-  return watching.watch.holds ? held(chunks, watching, kept, isEnd) : watched(chunks, watching, kept);
+  return watching.watch.holds
+    ? held(chunks, watching, kept, ({ type }) => type === 'end')
+    : watched(chunks, watching, kept);
 };
 
 export const watchedEvents = (
@@ -64,5 +59,5 @@ export const watchedEvents = (
   watching: Watching<PassedEvents>,
 ): AsyncIterable<PassedEvents> => {
   const kept = new KeptEvents(watching.watch, watching.hold);
-  return watching.watch.holds ? held(pieces, watching, kept, hasEnded) : watched(pieces, watching, kept);
+  return watching.watch.holds ? held(pieces, watching, kept, ({ ended }) => ended) : watched(pieces, watching, kept);
 };

@@ -9,7 +9,7 @@ import { type AnswerWatch, answerOf, type Ending } from './answer-watch.ts';
 
 type Watch = Pick<AnswerWatch, 'endpoint'>;
 
-/** Streamed answers that are kept for those who judge them: once, however small their pieces are, and as far as there is room. */
+/** Streamed answers kept for policies, once, within the room there is. */
 export abstract class Kept<T> {
   protected readonly watch: Watch;
   readonly #hold: Hold;
@@ -20,7 +20,7 @@ export abstract class Kept<T> {
     this.#hold = hold;
   }
 
-  /** @returns why there is no room for all of it; then nothing is kept any more */
+  /** Returns why there is no room; then nothing is kept any more. */
   add(piece: T): Refusal | undefined {
     if (this.#refused !== undefined) return this.#refused;
     this.#refused = this.#hold(this.sizeOf(piece));
@@ -29,15 +29,14 @@ export abstract class Kept<T> {
     return this.#refused;
   }
 
-  /** What rules read of it. @throws where it has not been kept */
+  /** @throws if it was not kept */
   async text(): Promise<ResponseText> {
     if (this.#refused !== undefined) throw new Error(`An answer could not be judged. ${this.#refused.message}`);
     return this.read();
   }
 
-  /** All of it again, in pieces that need not be those that have come. What has been taken is not kept any more. */
+  /** In other pieces than they came, and released as they are taken. */
   abstract take(): Iterable<T>;
-  /** Bytes. */
   protected abstract sizeOf(piece: T): number;
   protected abstract keep(piece: T): void;
   protected abstract forget(): void;
@@ -45,14 +44,12 @@ export abstract class Kept<T> {
 }
 
 const noBytes: Buffer = Buffer.alloc(0);
-/** Bytes that are kept, read and written in one piece, or as many as a single piece has. */
+/** A single larger piece has its own block. */
 const blockBytes = 64 * 1024;
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** The events of an upstream, as they came. */
+/** Judged at the end however it comes: a client that leaves early evades nothing. */
 export class KeptEvents extends Kept<PassedEvents> {
   #start: Buffer | null = null;
-  /** Of whole events. */
   #blocks: Buffer[] = [];
   #block: Buffer = noBytes;
   #length = 0;
@@ -82,8 +79,8 @@ export class KeptEvents extends Kept<PassedEvents> {
     const { add, text } = streamedText(this.watch.endpoint);
     if (this.#start !== null) add(this.#start.toString());
     for (const [index, block] of this.#blocks.entries()) {
-      // Nobody else waits until all of a long answer has been read.
-      if (index > 0) await nextTurn();
+      // Yields to the event loop while a long answer is read.
+      if (index > 0) await new Promise((resolve) => setImmediate(resolve));
       add(block.toString());
     }
     return text();
@@ -107,7 +104,6 @@ export class KeptEvents extends Kept<PassedEvents> {
   }
 }
 
-/** The member of a delta that has its text. */
 const textNames = {
   text_delta: 'text',
   thinking_delta: 'thinking',
@@ -117,13 +113,12 @@ const textNames = {
 export const textIn = (delta: Delta): string =>
   (delta as unknown as Readonly<Record<string, string>>)[textNames[delta.type]]!;
 
-/** Deltas of one text, joined: an object for each of them would take many times as much. */
+/** Joined deltas: an object for each takes many times as much. */
 interface Run {
   readonly type: 'run';
   readonly index: number;
   readonly kind: Delta['type'];
   readonly text: string;
-  /** Of its pieces, in order. */
   readonly lengths: readonly number[];
 }
 
@@ -138,15 +133,12 @@ function* deltasOf({ index, kind, text, lengths }: Run): Generator<Chunk> {
   }
 }
 
-/** Pieces of a run: those of the one that goes on are not joined yet. */
+/** The pieces of the present run are joined in groups of this size. */
 const mostPieces = 1024;
-/** What the length of a piece takes. */
 const lengthBytes = 8;
 
-/** The chunks of an answer. */
 export class KeptChunks extends Kept<Chunk> {
   #kept: (Chunk | Run)[] = [];
-  /** Of the run that goes on. */
   #place: { readonly index: number; readonly kind: Delta['type'] } | null = null;
   #pieces: string[] = [];
 

@@ -11,23 +11,18 @@ export interface PassedStream {
   readonly first: First<PassedEvents>;
   readonly pieces: AsyncIterator<PassedEvents>;
   readonly generation: Generation;
-  /** Is shown every piece. */
   readonly spending: (piece: PassedEvents) => void;
   readonly clock: Clock;
   readonly after: After;
 }
 
-/** @throws UpstreamError */
 export const firstPassed = async (pieces: AsyncIterator<PassedEvents>): Promise<PassedEvents> => {
   const step = await pieces.next();
   if (step.done !== true) return step.value;
   throw new UpstreamError('provider_error', 'The provider sent no answer.');
 };
 
-/**
- * Sends an upstream's events as they come, and asks for more when the client has room. A failure in the middle is told as
- * an `error` event, after which nothing follows; a client that leaves ends it silently.
- */
+/** A failure becomes an `error` event, the last one; a client that leaves ends it silently. */
 export const streamPassed = async (sink: Sink, { first, pieces, generation, spending, clock, after }: PassedStream) => {
   const { form, estimatedTokens, hold, signal } = generation;
   const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });
@@ -40,7 +35,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, spen
       piece = first.come;
       start = piece.start;
     } else {
-      // The message begins without the upstream, which comes too late to begin it.
+      // The upstream was too slow to begin the message.
       output.add(form.events(estimatedTokens, hold)({ type: 'start', usage: noUsage }));
       output.flush();
       piece = await first.coming;
@@ -70,7 +65,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, spen
   }
 };
 
-/** One that is cut off is charged with what was there, and of the output with what was sent, estimated (contract F.4). */
+/** A cut-off answer is charged for its input and the output sent, estimated (contract F.4). */
 export const spend = (
   { usage: told, outputBytes, ended }: PassedEvents,
   { allowance, grow, meter, estimatedTokens, most }: Generation,
@@ -80,7 +75,6 @@ export const spend = (
   const sent = sentTokens(outputBytes, most);
   allowance.spent = tokensTaken(usage, ended ? outputOf(usage, sent) : sent, estimatedTokens);
   if (!ended) grow(sent);
-  // Also of one that comes in one piece: it has a first.
   meter.progress(usage, sent);
   if (ended) meter.complete(usage, sent, status);
 };

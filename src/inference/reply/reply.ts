@@ -1,6 +1,6 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
-import { isRefusal } from '../../errors.ts';
+import { isRefusal, type Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Allowance, Headers, Hold, Meter, Reply } from '../../http/route.ts';
 import { estimateTokensOf, writtenBytesOf } from '../../upstream/estimate.ts';
@@ -24,22 +24,19 @@ import { watchedChunks } from './held.ts';
 import { inTime } from './slow-start.ts';
 import { firstChunk, streamAnswer } from './stream.ts';
 
-/** What is left of a request that has passed every check and been given to its upstream: not the request itself, which may be large. */
+/** What remains of a request given to its upstream, without the request, which may be large. */
 export interface Generation {
   readonly form: AnswerForm;
-  /** Of the input, by contract F.4. */
   readonly estimatedTokens: number;
   readonly most: Most;
-  /** Its tokens are reserved. */
   readonly allowance: Allowance;
   readonly grow: Growth;
   readonly meter: Meter;
   readonly hold: Hold;
   readonly requestId: string;
   readonly trace: GenerateOptions['trace'];
-  /** Fires when the client leaves. */
   readonly signal: Cancellation;
-  /** Who judges the answer by policies; null where nobody does. */
+  /** Null without response policies. */
   readonly watch: AnswerWatch | null;
 }
 
@@ -56,12 +53,29 @@ export const streamHeaders = {
 
 export const noHeaders: Headers = Object.freeze({});
 
-/** For nobody: the client has left, which is not a failure. */
+/** The client has left; not sent. */
 const abandoned: Reply = { status: 499, body: '{}' };
 
-/** The answer in one piece (contract G.3). */
+/** Settles a whole answer, and sends it or the refusal of the policy that withholds it. */
+export const judgedReply = (
+  judged: Headers | Refusal,
+  body: () => object | string | Uint8Array,
+  usage: Usage,
+  sent: number,
+  { allowance, meter, form, requestId }: Generation,
+): Reply => {
+  allowance.settle();
+  if (!isRefusal(judged)) {
+    meter.complete(usage, sent);
+    return { status: 200, headers: judged, body: body() };
+  }
+  const blocked = failure(judged, form.family, requestId);
+  meter.complete(usage, sent, blocked.status);
+  return blocked;
+};
+
 const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
-  const { form, estimatedTokens, most, allowance, meter, watch, requestId } = generation;
+  const { form, estimatedTokens, most, allowance, watch, requestId } = generation;
   try {
     const answer = await asked;
     const isPlain = answer.usage.output_tokens > 0 && answer.usage.output_tokens <= most.output;
@@ -71,20 +85,13 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
     allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged =
       watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer.content, answer, watch), requestId);
-    allowance.settle();
-    if (!isRefusal(judged)) {
-      meter.complete(usage, sent);
-      return { status: 200, headers: judged, body: form.whole(answer) };
-    }
-    const blocked = failure(judged, form.family, requestId);
-    meter.complete(usage, sent, blocked.status);
-    return blocked;
+    return judgedReply(judged, () => form.whole(answer), usage, sent, generation);
   } catch (error) {
     return failedReply(error, generation);
   }
 };
 
-/** The answer as server-sent events; what fails before the first of them is an ordinary error (contract G.5). */
+/** Failures before the first event are ordinary errors (contract G.5). */
 const streamedReply = async (
   asked: AsyncIterable<Chunk>,
   spent: Spending,
@@ -96,7 +103,7 @@ const streamedReply = async (
     const spend = (chunk: Chunk, status?: number) => spent.add(chunk, status);
     const watching = watch && { watch, requestId, family: form.family, hold, spend };
     const chunks = (watching ? watchedChunks(asked, watching) : asked)[Symbol.asyncIterator]();
-    // What is held has been spent before it is released.
+    // Held answers were spent before release.
     const spending = watch?.holds ? { add: () => {} } : spent;
     const first = await inTime(firstChunk(chunks), timing.after);
     const toEvents = form.events(estimatedTokens, hold);
@@ -111,7 +118,7 @@ const streamedReply = async (
   }
 };
 
-/** With which an upstream is asked: what it counts is on the account although nothing of its answer may ever come. */
+/** Usage that an upstream counts is charged even if no answer comes. */
 export const optionsOf = (
   generation: Generation,
   counted = (usage: Usage): void => generation.meter.progress(believed(usage, generation.most), 0),
@@ -120,14 +127,14 @@ export const optionsOf = (
   return { signal, requestId, trace, counted, hold: holdingWhole(generation) };
 };
 
-/** Keeps an answer in one piece. Where there is no room for more, what has come of it is paid for, estimated by its bytes. */
+/** Without room for more, what has come is charged, estimated by its bytes. */
 const holdingWhole = ({ hold, allowance, meter, most, estimatedTokens }: Generation): GenerateOptions['hold'] => {
   let come = 0;
   return (bytes) => {
     come += bytes;
     const refused = hold(bytes);
     if (refused === undefined) return;
-    // Its bytes are not text alone.
+    // The bytes are not only text.
     const sent = Math.min(estimateTokensOf(come), most.output);
     allowance.spent = tokensTaken(noUsage, sent, estimatedTokens);
     meter.progress(noUsage, sent);
@@ -135,7 +142,6 @@ const holdingWhole = ({ hold, allowance, meter, most, estimatedTokens }: Generat
   };
 };
 
-/** Asks the upstream, and answers with what it says. */
 export const answerReply = (
   { upstream, request }: { readonly upstream: Upstream; readonly request: GenerateRequest | WrittenRequest },
   isStreamed: boolean,
@@ -148,7 +154,6 @@ export const answerReply = (
   return streamedReply(upstream.stream(request, options), spent, generation, timing);
 };
 
-/** @throws what is not an UpstreamError: a fault of ours */
 export const failedReply = (error: unknown, generation: Generation): Reply => {
   const { form, meter, signal, requestId } = generation;
   if (signal.aborted) return abandoned;

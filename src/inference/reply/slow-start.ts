@@ -1,13 +1,13 @@
 import type { Millis } from '../../clock.ts';
 import type { After } from './event-output.ts';
 
-/** How long the status of a stream waits for the first output (contract G.5). */
+/** Then the status is sent without output (contract G.5). */
 const slowStartMs: Millis = 15_000;
 
-/** What came first of a stream, or, where that takes too long, the promise of it. */
+/** The first piece, or its promise if it is slow. */
 export type First<T> = { readonly come: T } | { readonly coming: Promise<T> };
 
-/** @throws what `first` rejects with, in time */
+/** @throws a rejection of `first` in time */
 export const inTime = async <T>(first: Promise<T>, after: After): Promise<First<T>> => {
   let callOff = (): void => {};
   const late = new Promise<First<T>>((resolve) => {

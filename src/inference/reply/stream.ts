@@ -16,26 +16,19 @@ export interface AnswerStream {
   readonly meter: Pick<Meter, 'fail' | 'complete'>;
   readonly most: Most;
   readonly requestId: string;
-  /** Taken before the status was committed, unless it takes too long; the rest is in `chunks`. */
   readonly first: First<Chunk>;
   readonly chunks: AsyncIterator<Chunk>;
   readonly toEvents: (chunk: Chunk) => string;
-  /** Is shown every chunk. */
   readonly spending: Pick<Spending, 'add'>;
-  /** Fires when the client leaves; the upstream has it too. */
   readonly signal: Cancellation;
   readonly clock: Clock;
   readonly after: After;
 }
 
-/** contract G.5. */
+/** Contract G.5. */
 export const pingEveryMs: Millis = 15_000;
 
-/**
- * The first chunk of an answer. An upstream that fails before it has not cost the caller the status (contract G.5).
- *
- * @throws UpstreamError
- */
+/** An upstream that fails before it does not cost the status (contract G.5). @throws UpstreamError */
 export const firstChunk = async (chunks: AsyncIterator<Chunk>): Promise<Chunk> => {
   const step = await chunks.next();
   if (step.done !== true && step.value.type === 'start') return step.value;
@@ -43,10 +36,7 @@ export const firstChunk = async (chunks: AsyncIterator<Chunk>): Promise<Chunk> =
   throw new UpstreamError('provider_error', 'The provider sent no answer.');
 };
 
-/**
- * Sends an answer as it is produced. The next chunk is asked for when the client has room for it. A failure in the
- * middle is told as an `error` event, after which nothing follows; a client that leaves ends it silently.
- */
+/** A failure becomes an `error` event, the last one; a client that leaves ends it silently. */
 export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<void> => {
   const { form, chunks, toEvents, spending, clock, after, signal } = stream;
   const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });
@@ -62,7 +52,7 @@ export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<vo
       output.add(toEvents(step.value));
       if (step.value.type === 'end') return;
       if (isBegun || step.value.type !== 'block_delta') continue;
-      // The first token is what clients wait for: it does not wait for the rest of what came with it.
+      // Clients wait for the first token, so it is sent at once.
       output.flush();
       isBegun = true;
     }
@@ -74,7 +64,7 @@ export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<vo
   }
 };
 
-/** An answer whose upstream is slow begins without it, and so without the input that it would report (contract G.5). */
+/** A slow upstream's answer begins without it, so without its reported input (contract G.5). */
 const begin = async ({ first, spending, toEvents }: AnswerStream, output: EventOutput): Promise<void> => {
   const known: Chunk = 'come' in first ? first.come : { type: 'start', usage: noUsage };
   output.add(toEvents(known));
@@ -98,7 +88,7 @@ export const failureEvent = (
   return form.error(form.inPlace?.(refused) ?? refused, requestId, passed);
 };
 
-/** Lets an upstream clean up, without waiting for it: a generator answers only when its pending step has ended. */
+/** Not awaited: a generator answers only after its pending step. */
 const stop = (chunks: AsyncIterator<Chunk>): void => {
   chunks.return?.().catch(() => undefined);
 };

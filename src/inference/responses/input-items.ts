@@ -4,10 +4,7 @@ import { namedFields, refused } from '../messages/named-fields.ts';
 import { taggedUnion, textOr } from '../messages/tagged-union.ts';
 import { addedBySdk, cacheBreakpoint, detail, documentUrl, emptyList, imageUrl } from '../translation/fields.ts';
 
-/**
- * The items of a request (contract G.7). Those of an answer go back as they came: ids and states mean nothing here, where
- * nothing is stored.
- */
+/** Contract G.7. Items of answers are accepted; their ids mean nothing, since nothing is stored. */
 
 const id = z.string().nullish();
 const status = z.enum(['in_progress', 'completed', 'incomplete']).nullish();

@@ -2,21 +2,19 @@ import type { AnswerBlock, Delta } from '../../upstream/port.ts';
 import { beginningItem, outputItem, outputText, reasoningText, summaryText } from './output-items.ts';
 import type { ItemStatus } from './response-text.ts';
 
-/** One event of a response, with the next number. @param members as JSON, beyond its type and number */
+/** @param members as JSON, beyond type and number */
 export type Emit = (type: string, members: string) => string;
 
-/** Where an item stands, and how what was thought is told. */
 export interface ItemPlace {
   readonly id: string;
   readonly index: number;
   readonly asSummary: boolean;
 }
 
-/** Writes the events of one item (contract G.7). */
 export interface ItemEvents {
   readonly begin: () => string;
   readonly delta: (delta: Delta) => string;
-  /** What its pieces have added up to. @returns the events, and the item as JSON */
+  /** Returns the events, and the item as JSON. */
   readonly end: (status: ItemStatus) => { readonly events: string; readonly item: string };
 }
 
@@ -39,13 +37,11 @@ export const itemEvents = (emit: Emit, block: AnswerBlock, place: ItemPlace): It
   };
 };
 
-/** The events between the beginning of an item and its end. */
 interface ContentEvents {
   readonly begin: () => string;
   readonly delta: (delta: Delta) => string;
   readonly end: (status: ItemStatus) => string;
   readonly whole: () => AnswerBlock;
-  /** Text, thinking or arguments so far. */
   readonly said: () => string;
 }
 
@@ -95,7 +91,6 @@ const callEvents = (emit: Emit, where: string, block: Extract<AnswerBlock, { typ
     begin: () => '',
     delta: (delta) => (delta.type === 'input_json_delta' ? say(delta.partial_json) : ''),
     end: (status) => {
-      // Of a call without arguments too the pieces have to add up to JSON.
       const missing = input === '' && status === 'completed' ? say('{}') : '';
       const done = `${where},"name":${JSON.stringify(block.name)},"arguments":${JSON.stringify(input)}`;
       return missing + emit('response.function_call_arguments.done', done);
@@ -105,7 +100,7 @@ const callEvents = (emit: Emit, where: string, block: Extract<AnswerBlock, { typ
   };
 };
 
-/** Thinking of which nothing is told, but the signature, has no part. */
+/** Thinking with only a signature has no part. */
 const thoughtEvents = (emit: Emit, item: string, asSummary: boolean): ContentEvents => {
   const where = `${item},"${asSummary ? 'summary' : 'content'}_index":0`;
   const part = asSummary ? 'response.reasoning_summary_part' : 'response.content_part';

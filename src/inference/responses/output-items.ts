@@ -3,8 +3,6 @@ import type { AnswerBlock } from '../../upstream/port.ts';
 import type { ItemStatus } from './response-text.ts';
 import { packThought } from './thought.ts';
 
-/** The items of an output (contract G.7), whole and as they begin. One block of an answer is one item. */
-
 const prefixes: Readonly<Record<AnswerBlock['type'], string>> = {
   text: 'msg',
   tool_use: 'fc',
@@ -12,7 +10,7 @@ const prefixes: Readonly<Record<AnswerBlock['type'], string>> = {
   redacted_thinking: 'rs',
 };
 
-/** The same from the first event of an item to its last, and in no other answer. @param responseId `resp_…` */
+/** Stable within an answer, unique among answers. @param responseId `resp_…` */
 export const itemId = (responseId: string, type: AnswerBlock['type'], index: number): string =>
   `${prefixes[type]}_${responseId.slice('resp_'.length)}_${index}`;
 
@@ -20,7 +18,7 @@ export const outputText = (text: string) => ({ type: 'output_text', text, annota
 export const reasoningText = (text: string) => ({ type: 'reasoning_text', text });
 export const summaryText = (text: string) => ({ type: 'summary_text', text });
 
-/** @param input of a call, as JSON: the text that its upstream has streamed where it has */
+/** @param input of a call as JSON text, if the upstream streamed it */
 export const outputItem = (
   block: AnswerBlock,
   id: string,
@@ -43,7 +41,6 @@ export const outputItem = (
   }
 };
 
-/** An item of which nothing has come. */
 export const beginningItem = (block: AnswerBlock, id: string): object => {
   const status = 'in_progress';
   switch (block.type) {

@@ -3,7 +3,6 @@ import type { StateNames } from '../route/state-references.ts';
 import type { Answers } from '../route/task.ts';
 import { unnamedMaximum } from '../translation/translated-task.ts';
 
-/** What Weir itself reads of a body that passes. */
 export interface PassedResponses {
   readonly model: string;
   readonly stream: boolean;
@@ -28,21 +27,21 @@ export const responsesState: StateNames = {
     'tunnel_id',
     'comparison_response_id',
   ],
-  // Tools stand in items too.
+  // Items can bring tools.
   somewhere: {
     container: (value) => typeof value === 'string',
-    // One for which the caller brings no right of its own.
+    // Only without a credential of the caller.
     connector_id: (_, { authorization }) => authorization == null || authorization === '',
   },
   ownData: ['text', 'arguments', 'parameters', 'schema', 'metadata', 'file_data', 'data'],
 };
 
-/** What is reserved for the answer; one whose length nobody bounds grows beyond it (contract F.4). */
+/** Unbounded answers grow beyond it (contract F.4). */
 export const answerOf = (most: number | null | undefined, { model }: ConnectedModel): Answers => ({
   maxTokens: most ?? Math.min(unnamedMaximum, model.max_output_length),
   grows: most == null,
   longest: most ?? model.max_output_length,
 });
 
-/** Says that the answer is not to be kept, in a request that does not say it itself. */
+/** Added if the request does not say it. */
 export const unstoredMember = '"store":false,';

@@ -6,15 +6,11 @@ import { limit, policyIds } from '../translation/fields.ts';
 
 const anything = z.looseObject({});
 
-/** Named members in the OpenAPI document alone: some generators have no word for a list of just anything beside a text. */
+/** For the OpenAPI document: some generators cannot express a list of anything beside a text. */
 const item = anything.meta({ properties: { type: {}, role: {} } });
 
 export const ownBounds = ['max_output_tokens'] as const;
 
-/**
- * The body of `POST /v1/responses` for a model that passes it on (contract L.1): what limits and counts is as it says, all else is
- * the upstream's to judge.
- */
 export const passingResponsesBody = z.looseObject({
   ...refusedBounds(ownBounds),
   model: z.string().min(1),

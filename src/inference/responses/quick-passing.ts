@@ -31,7 +31,7 @@ const thoughts = ['encrypted_content', 'content'].map((name) => Buffer.from(name
 const says = [...thoughts, ...['role', 'arguments', 'output', 'input'].map((name) => Buffer.from(name))];
 const isTold: Check = (tape, entry) =>
   entry !== -1 && !isNull(tape, entry) && !(tape.kind(entry) === Kind.array && tape.next(entry) === entry + 1);
-/** One with an id and little else may be a reference, which is for parsing to say. */
+/** An item with little but an id may be a reference: parse it. */
 const isSaid: Check = (tape, entry) => {
   if (tape.member(entry, id) === -1) return true;
   const tag = tape.member(entry, type);
@@ -41,7 +41,6 @@ const isSaid: Check = (tape, entry) => {
 const isTyped = isObjectWith({ type: isNoReference, tools: isNull });
 const isItems = isListOf((tape, entry) => isTyped(tape, entry) && isSaid(tape, entry));
 
-/** What `passingResponsesBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
   ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
@@ -59,7 +58,7 @@ const isPlain = isObjectWith({
   ),
 });
 
-// Whose the container or the connector of a tool is, is read by parsing.
+// The owner of a container or connector needs parsing.
 const namesState = namesAny([...responsesState.anywhere, 'container', 'connector_id']);
 const [model, input, stream, most, store, tools] = [
   'model',
@@ -70,10 +69,7 @@ const [model, input, stream, most, store, tools] = [
   'tools',
 ].map((name) => Buffer.from(name)) as [Buffer, Buffer, Buffer, Buffer, Buffer, Buffer];
 
-/**
- * Reads a scanned body of responses for a model that passes it on.
- * @returns null where it has to be parsed: to be refused, or because it holds what is rare
- */
+/** Null if the body must be parsed: it is invalid, or has something rare. */
 export const quickResponsesBody = (
   tape: Tape,
   bytes: Buffer,

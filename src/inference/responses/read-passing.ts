@@ -10,14 +10,11 @@ import { answerOf, type PassedResponses, responsesState, unstoredMember } from '
 import { type PassingResponsesBody, passingResponsesBody } from './passing-schema.ts';
 import { quickResponsesBody } from './quick-passing.ts';
 
-/** What of an item an upstream that keeps it needs no more than its id for. */
+/** Not content: an upstream that keeps the item needs only its id. */
 const labels = ['id', 'type', 'status'];
 const isEmpty = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0);
 
-/**
- * An item that says nothing but its id is one of an earlier answer, whatever its type, which may be left out. Of what was thought a
- * summary says nothing either: the model needs all of it, in its own form or as text.
- */
+/** Only an id refers to an earlier answer. A summary is no content: the model needs all reasoning. */
 const isReference = (item: Readonly<Record<string, unknown>>): boolean => {
   if (item.type === 'item_reference') return true;
   if (item.id == null) return false;
@@ -25,7 +22,6 @@ const isReference = (item: Readonly<Record<string, unknown>>): boolean => {
   return said.every((name) => labels.includes(name) || isEmpty(item[name]));
 };
 
-/** Items of earlier answers by their ids. */
 const itemRefusal = (body: PassingResponsesBody): Refusal | null => {
   const { input } = body;
   const item = typeof input === 'string' ? -1 : input.findIndex(isReference);
@@ -34,7 +30,6 @@ const itemRefusal = (body: PassingResponsesBody): Refusal | null => {
 
 const loosely = checker(passingResponsesBody, 'chat', 'body');
 
-/** Reads bodies of responses for models that pass them on. */
 export const passingResponses: PassingRules<PassedResponses> = {
   api: 'responses',
   passing: (upstream) => upstream.passing?.responses,
@@ -57,7 +52,7 @@ export const passingResponses: PassingRules<PassedResponses> = {
   },
 };
 
-/** A provider keeps an answer unless it is told not to, for an account that is not the caller's. */
+/** Providers store answers by default, in an account that is not the caller's. */
 const unstored = (bytes: Buffer): Edit => {
   const member = outerMembers(bytes).get('store');
   if (member !== undefined) return { start: member.valueStart, end: member.end, text: 'false' };

@@ -45,7 +45,6 @@ const usage = z.object({
 
 const anything = z.record(z.string(), z.unknown());
 
-/** A whole response (contract G.7), with every key that it always has. */
 export const strictResponse = z.strictObject({
   id: z.string().regex(/^resp_/),
   object: z.literal('response'),
@@ -78,7 +77,6 @@ export const strictResponse = z.strictObject({
   access_programs: z.null(),
 });
 
-/** An upstream's own answer (contract L.1). */
 const passedResponse = z.looseObject({
   id: z.string(),
   object: z.string().optional(),
@@ -87,5 +85,4 @@ const passedResponse = z.looseObject({
   output: z.array(z.looseObject({ type: z.string() })).optional(),
 });
 
-/** For the OpenAPI document. */
 export const responseObject = either('ResponseObject', strictResponse, passedResponse);

@@ -2,17 +2,16 @@ import { jsonText } from '../../json/exact-number.ts';
 import type { StopReason, Usage } from '../../upstream/port.ts';
 import type { ResponsesBody } from './responses-schema.ts';
 
-/** What the response object repeats of its request, as JSON members that are the same from its first event to its last. */
+/** Constant from the first event to the last. */
 export interface Repeated {
   readonly beforeOutput: string;
   readonly afterOutput: string;
   readonly afterUsage: string;
 }
 
-/** JSON members without the braces around them. */
 const members = (value: object): string => jsonText(value).slice(1, -1);
 
-/** Whatever was left out of the request is told as what it means (contract G.7). */
+/** Absent parameters are repeated as their defaults (contract G.7). */
 export const repeatedOf = (request: ResponsesBody): Repeated => ({
   beforeOutput: members({
     instructions: request.instructions ?? null,
@@ -52,29 +51,20 @@ const formatOf = (format: Format): object => {
 };
 
 export interface ResponseEnvelope {
-  /** `resp_…` */
   readonly id: string;
-  /** Unix seconds. */
   readonly createdAt: number;
   readonly repeated: Repeated;
-  /** Whether what was thought is told as a summary. */
   readonly asSummary: boolean;
-  /** Unix seconds. */
   readonly now: () => number;
 }
 
-/** Of an item, and of the whole. */
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-/** Only an answer that was cut off is incomplete (contract G.7). */
+/** Only a cut-off answer is incomplete (contract G.7). */
 export const statusAfter = (reason: StopReason): 'completed' | 'incomplete' =>
   reason === 'max_tokens' ? 'incomplete' : 'completed';
 
-/**
- * The response object as JSON (contract G.7), written as text: in a stream it goes out three times, with all that it repeats.
- *
- * @param items of the output, each as JSON
- */
+/** As JSON text (contract G.7): a stream sends it three times. @param items as JSON */
 export const responseText = (
   { id, createdAt, repeated, now }: ResponseEnvelope,
   status: ItemStatus,
@@ -87,7 +77,7 @@ export const responseText = (
   `"output":[${items.join(',')}],${repeated.afterOutput},` +
   `"usage":${usage === null ? 'null' : JSON.stringify(responseUsage(usage))},${repeated.afterUsage}}`;
 
-/** Cached tokens are part of the input here. Not every upstream tells tokens of reasoning apart. */
+/** Cached tokens are part of the input here. Not every upstream reports reasoning tokens. */
 const responseUsage = (usage: Usage) => {
   const { cache_creation_input_tokens: written, cache_read_input_tokens: cached, output_tokens } = usage;
   const input = usage.input_tokens + written + cached;

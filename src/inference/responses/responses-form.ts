@@ -10,7 +10,6 @@ import { type Emit, type ItemEvents, itemEvents } from './item-events.ts';
 import { itemId, outputItem } from './output-items.ts';
 import { type ResponseEnvelope, responseText, statusAfter } from './response-text.ts';
 
-/** Responses (contract G.7), for one request. */
 export const responsesForm = (envelope: ResponseEnvelope): AnswerForm => {
   let next = 0;
   const emit: Emit = (type, members) => {
@@ -34,18 +33,18 @@ const wholeResponse = (envelope: ResponseEnvelope, { content, stop_reason, usage
   const status = statusAfter(stop_reason);
   const { id, asSummary } = envelope;
   const items = content.map((block, index) => {
-    // Only what came last can have been cut off.
+    // Only the last item can have been cut off.
     const ended = index === content.length - 1 ? status : 'completed';
     return JSON.stringify(outputItem(block, itemId(id, block.type, index), { status: ended, asSummary }));
   });
   return responseText(envelope, status, items, usage);
 };
 
-/** How often what has been written is said again when it ends; until then it is kept. */
+/** Copies of the output that are kept until its end. */
 const timesRepeated = 4;
 
 const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((chunk: Chunk) => string) => {
-  /** Those that have ended, as JSON. */
+  /** Ended items, as JSON. */
   const items: string[] = [];
   let open: ItemEvents | null = null;
   const close = (status: 'completed' | 'incomplete'): string => {
@@ -62,7 +61,7 @@ const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((c
         return emit('response.created', response) + emit('response.in_progress', response);
       }
       case 'block_start': {
-        // One that is followed by another was not cut off.
+        // An item followed by another was not cut off.
         const before = close('completed');
         const index = items.length;
         const { id, asSummary } = envelope;
@@ -85,7 +84,7 @@ const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((c
   };
 };
 
-/** The number of the event that follows those of an upstream; undefined where it does not number them. */
+/** Undefined if the upstream numbers none. */
 const numberAfter = (events: Buffer): number | undefined => {
   const before = events.lastIndexOf('\n\n', -3);
   const data = dataOf(before === -1 ? events : events.subarray(before));
@@ -93,7 +92,7 @@ const numberAfter = (events: Buffer): number | undefined => {
   return Number.isSafeInteger(last) ? (last as number) + 1 : undefined;
 };
 
-/** Flat for those who read events, and as an error for those who look for one (contract G.7). */
+/** Flat for event readers, and as an `error` (contract G.7). */
 const errorMembers = (refused: Refusal, requestId: string): string => {
   const { error } = failure(refused, 'chat', requestId).body as { readonly error: Readonly<Record<string, unknown>> };
   const { code, message, param } = error;

@@ -17,7 +17,6 @@ interface Said {
   readonly repeated: Repeated;
   readonly asSummary: boolean;
 }
-/** A request in Weir's own form, with what its answer repeats. */
 type ResponsesInput = TranslatedInput & Said;
 export type ResponsesRest = TranslatedRest & Said;
 

@@ -20,10 +20,7 @@ import {
 } from '../translation/fields.ts';
 import { inputItem } from './input-items.ts';
 
-/**
- * The body of `POST /v1/responses` (contract G.7): what it names, and how. Whether its values can be honoured is judged once
- * it is in Weir's own form.
- */
+/** The body of `POST /v1/responses` (contract G.7). Values are judged after the translation. */
 
 const tool = taggedUnion('type', 'unsupported_parameter', [
   namedFields({
@@ -45,7 +42,7 @@ const format = taggedUnion('type', 'unsupported_parameter', [
   namedFields({ type: z.literal('json_schema'), ...schemaFormat }),
 ]);
 
-/** How much of what was thought is told. No model here writes a shorter account of it. */
+/** No model here writes a shorter summary. */
 const summary = z
   .string()
   .refine((value) => value === 'auto' || value === 'detailed', {
@@ -55,7 +52,6 @@ const summary = z
   .meta({ enum: ['auto', 'detailed'] })
   .nullish();
 
-/** For the OpenAPI document: one item at least is of the user, or for a call. */
 const someUser = {
   contains: {
     anyOf: [
@@ -70,7 +66,7 @@ export const responsesBody = namedFields({
   input: textOr(z.string().min(1), list(inputItem).min(1).max(100_000).meta(someUser)),
   instructions: z.string().nullish(),
   max_output_tokens: limit,
-  // It bounds the calls of tools that the server runs, of which there are none.
+  // Bounds server-run tools, of which there are none.
   max_tool_calls: limit,
   stream: z.boolean().nullish(),
   stream_options: noObfuscation.nullish(),
@@ -80,7 +76,7 @@ export const responsesBody = namedFields({
   parallel_tool_calls: z.boolean().nullish(),
   text: namedFields({ format: format.nullish(), verbosity: only('medium') }).nullish(),
   reasoning: namedFields({ effort, summary, generate_summary: refused }).nullish(),
-  // Nothing is stored, so it is given in any case.
+  // Always given, since nothing is stored.
   include: list(only('reasoning.encrypted_content')).nullish(),
   user: userId,
   safety_identifier: userId,

@@ -33,10 +33,7 @@ const names: Names = {
   user: 'user',
 };
 
-/**
- * Responses as messages (contract G.7): instructions and leading messages of the system become the system prompt, calls and
- * reasoning turns of the assistant, results of calls turns of the user.
- */
+/** Contract G.7. */
 export const responsesToMessages = (request: ResponsesBody, given: Translation): Translated | TranslationFault => {
   const items = itemsOf(request.input, given);
   if (isFault(items)) return items;
@@ -44,7 +41,7 @@ export const responsesToMessages = (request: ResponsesBody, given: Translation):
   const lead = instructions ? [{ block: { type: 'text', text: instructions }, path: ['instructions'] }] : [];
   const conversation = conversationOf(items, lead);
   if (conversation.messages.length === 0) return nothingOfUser(names.list);
-  // To ask what was thought is to ask for thinking.
+  // Asking for a summary asks for thinking.
   const thinking = thinkingOf(reasoning?.effort ?? reasoning?.summary);
   const format = text?.format;
   const body = {
@@ -116,7 +113,7 @@ const blocksOf = (item: InputItem, place: Path, { budget }: Translation): Made[]
 
 type Reasoning = Extract<InputItem, { type: 'reasoning' }>;
 
-/** What is sent back as it came is whole; else the text is what there is, without the provider's signature. */
+/** Whole if `encrypted_content` is Weir's, else the text without a signature. */
 const thoughtsOf = ({ encrypted_content, content, summary }: Reasoning, place: Path): Made[] | TranslationFault => {
   if (encrypted_content != null) {
     const path = ['encrypted_content'];

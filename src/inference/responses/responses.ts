@@ -10,7 +10,6 @@ import { responsesForm } from './responses-form.ts';
 import { responsesReading } from './responses-reading.ts';
 import { responsesBody } from './responses-schema.ts';
 
-/** `POST /v1/responses` (contract G.7): the answer of a model, whole or as server-sent events. Nothing of it is stored. */
 export const responsesRoute = (options: InferenceOptions): Route => {
   const now = () => Math.floor(options.clock.wall() / 1000);
   return inferenceRoute(options, {
@@ -28,7 +27,6 @@ export const responsesRoute = (options: InferenceOptions): Route => {
         return responsesForm({
           id,
           createdAt: now(),
-          // What the request says beyond the model is the upstream's to repeat, unless it comes too late.
           get repeated() {
             return repeatedOf({ model, input: '' });
           },

@@ -7,7 +7,7 @@ import { type Route, type RouteDefinition, route } from '../../http/route.ts';
 type Params = { readonly response_id: string };
 type Definition = RouteDefinition<ProjectPrincipal, Params, Record<string, never>, undefined, undefined>;
 
-/** The routes of responses that were stored: none is (contract C.2), so whoever asks for one is told that. */
+/** Nothing is stored, so each answers that (contract C.2). */
 export const storedResponseRoutes = (): readonly Route[] => [
   notStored('GET', '/v1/responses/{response_id*}', 'retrieveResponse', 'Read a stored response: none is stored'),
   notStored('DELETE', '/v1/responses/{response_id*}', 'deleteResponse', 'Delete a stored response: none is stored'),

@@ -8,27 +8,21 @@ import { callableModel } from '../models/callable-model.ts';
 import { type Asked, askedOf, type LargeBody, type PassedBody, type ReadBody } from './body-reader.ts';
 import { type LargeTask, type StrictTask, type TokenNeed, tokensOf, type WrittenTask } from './task.ts';
 
-/** A valid request, who answers it, and the policies that it has to pass; null where there are none. */
 export type Task<Fields> = { readonly policies: EffectivePolicies | null } & (
   | { readonly strict: StrictTask | WrittenTask; readonly passed: null }
   | { readonly strict: null; readonly passed: PassedBody<Fields> }
 );
 
-/** Who asks for what. */
 export type Asking<Rest, Fields> = Pick<
   Call<ProjectPrincipal, Record<string, never>, Record<string, never>, ReadBody<Rest, Fields>, undefined>,
   'body' | 'principal'
 >;
 
-/** Judges a valid body by its model, which does not pass it on (contract F.2). */
 export type Judge<Strict> = (body: Strict, hosted: ConnectedModel) => StrictTask | Refusal;
 
 export const needOf = <Fields>({ strict, passed }: Task<Fields>): TokenNeed => strict ?? passed;
 
-/**
- * Resolves requests for models, of whatever API: the model, then the policies, then the body is judged by the model
- * (contract F.2). The credential and its limits have been asked before.
- */
+/** The model, then policies, then the body is judged (contract F.2). Credential and limits come before. */
 export const admission = <Rest extends Asked, Strict extends Rest, Fields extends Asked>(
   models: ReadonlyMap<string, ConnectedModel>,
   guard: Pick<PolicyGuard, 'meet'>,
@@ -41,14 +35,14 @@ export const admission = <Rest extends Asked, Strict extends Rest, Fields extend
     const policies = guard.meet(principal, named);
     if (policies !== null && isRefusal(policies)) return policies;
     if (body.passed !== null) return { policies, strict: null, passed: body.passed };
-    // What has not been judged in a thread is there as a whole.
+    // Present unless a thread has judged it.
     const strict = body.judged === undefined ? judge(body.strict as Strict, hosted) : body.judged;
     if (isRefusal(strict)) return strict;
     return { policies, strict: 'written' in strict ? writtenTask(strict, hosted) : strict, passed: null };
   };
   return {
     resolve,
-    /** What a request would reserve that a limit has refused already; 0 for one that would be refused for itself. */
+    /** The reservation if a limit has refused already; 0 if the request itself is invalid. */
     tokens: ({
       body,
       principal,

@@ -13,32 +13,25 @@ import { searchesAllowed, searchesAllowedOnTape } from './searches.ts';
 import { hasPlainNames, spellingRefusal } from './spelling.ts';
 import type { LargeTask, TokenNeed } from './task.ts';
 
-/** A JSON object with exact numbers, as `parseJson` reads it. */
 type Json = Exclude<ReturnType<typeof parseJson>, Refused>;
 
-/** What the body of every API of models names alike. */
 export interface Asked {
   readonly model: string;
   readonly stream?: boolean | null | undefined;
   readonly policy_ids?: readonly string[] | null | undefined;
 }
 
-/** A body that goes to its upstream as it is. */
+/** Sent to its upstream as it is. */
 export interface PassedBody<Fields, P extends Passing = Passing> extends TokenNeed {
   readonly passing: P;
-  /** What Weir itself reads of it. */
   readonly fields: Fields;
-  /** Whether the usage of its stream is asked of the upstream by Weir alone. */
+  /** Whether only Weir asked for the stream's usage. */
   readonly hidesUsage: boolean;
-  /** Images that have a price. */
   readonly images: number;
-  /** Searches that the upstream may make itself. */
   readonly searches: number;
-  /** As it goes out: with the upstream's name of the model, and without what Weir alone understands. */
   readonly bytes: () => Buffer;
 }
 
-/** What a body has been read as: for a model that passes it on, or for all others. */
 export type ReadBody<Strict, Fields, P extends Passing = Passing> =
   | { readonly strict: Strict; readonly passed: null; readonly judged?: LargeTask | Refusal }
   | { readonly strict: null; readonly passed: PassedBody<Fields, P> };
@@ -48,66 +41,58 @@ export const askedOf = <Strict extends Asked, Fields extends Asked>(body: ReadBo
 
 interface ReadFields<Fields> extends TokenNeed {
   readonly fields: Fields;
-  /** What else Weir changes of the bytes, in any order. */
+  /** Further changes, in any order. */
   readonly edits?: readonly Edit[];
-  /** Whether one of them has the upstream tell the usage of a stream that the client does not want to hear. */
+  /** Whether an edit asks for usage that the client does not want. */
   readonly hidesUsage?: boolean;
 }
 
-/** A body of which the event loop reads no more than this; a copy, for the core lends its memory for one step alone. */
+/** Read in a thread; a copy, because uWebSockets lends its memory for one step. */
 export interface LargeBody {
   readonly large: Buffer;
 }
 
-/** What was read without parsing; where the name of the model stands in the bytes, its quotes included. */
+/** Fields read without parsing, and the model name's place, quotes included. */
 export interface QuickFields<Fields> extends ReadFields<Fields> {
   readonly modelStart: number;
   readonly modelEnd: number;
 }
 
-/** How one API reads its bodies. */
 export interface BodyRules<Strict, Fields, P extends Passing> {
-  /** @param budget what is left of the values that a request may have, for documents inside of it (contract A.3) */
+  /** @param budget of values left for documents inside it (contract A.3) */
   readonly strict: (value: Json, budget: ValueBudget) => Strict | Refused;
   readonly passed: PassingRules<Fields, P>;
 }
 
-/** A model whose upstream takes requests of an API as they are. */
 interface PassingModel<P extends Passing> extends ConnectedModel {
   readonly passing: P;
 }
 
-/** How one API reads bodies that go to their upstream as they are. */
 export interface PassingRules<Fields, P extends Passing = Passing> {
-  /** Whose members they are: those of other APIs mean nothing. */
+  /** Members of other APIs have no meaning. */
   readonly api: Metered['api'];
-  /** How the upstream passes requests of this API on, if it does. */
   readonly passing: (upstream: Upstream) => P | undefined;
-  /** Members that Weir reads or refuses. */
+  /** Read or refused by Weir. */
   readonly names: readonly string[];
-  /** Null for a body that has to be parsed. */
+  /** Null if the body must be parsed. */
   readonly quick: (tape: Tape, bytes: Buffer, model: string, hosted: ConnectedModel) => QuickFields<Fields> | null;
   readonly loose: (value: Json, hosted: ConnectedModel, bytes: Buffer) => ReadFields<Fields> | Refused;
 }
 
-/** Whom the models of a request have to be there for. */
+/** Decides which models are visible. */
 export type ServedTo = Parameters<typeof isServedTo>[1];
 
 export interface BodyReader<Strict, Fields, P extends Passing = Passing> {
-  /** A body that passes without being parsed; null for one that has to be. */
+  /** Null if the body must be parsed. */
   readonly quick: (bytes: Buffer, principal: ServedTo) => PassedBody<Fields, P> | null;
   readonly whole: (bytes: Buffer, principal: ServedTo) => ReadBody<Strict, Fields, P> | Refused;
-  /** How the upstream of a model passes requests of the API on, if it does. */
   readonly passing: (upstream: Upstream) => P | undefined;
 }
 
-/**
- * A longer body that does not pass unparsed is read in a thread: one of tiny values takes the event loop up to 20 ms at this size,
- * and one of 4 MiB up to 700 (contract A.3).
- */
+/** Measured: tiny values block the event loop for 20 ms at this size, 700 ms at 4 MiB (contract A.3). */
 const mostReadHere = 64 * 1024;
 
-/** Reads a body as far as the event loop may. @param threads whether there are any for large bodies */
+/** @param threads whether there are any for large bodies */
 export const readHere =
   <Strict, Fields, P extends Passing>({ quick, whole }: BodyReader<Strict, Fields, P>, threads: boolean) =>
   (bytes: Buffer, principal: ServedTo): ReadBody<Strict, Fields, P> | LargeBody | Refused => {
@@ -116,10 +101,7 @@ export const readHere =
     return threads && bytes.length > mostReadHere ? { large: Buffer.from(bytes) } : whole(bytes, principal);
   };
 
-/**
- * Reads the bodies of one API: which rules hold depends on the model that they name (contract L.1). A model that the
- * caller does not have is judged by the rules of strict ones, so that nothing tells it from one that does not exist.
- */
+/** By the model's rules (contract L.1). Invisible models get strict ones, so that they look missing. */
 export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
   models: ReadonlyMap<string, ConnectedModel>,
   { strict: strictly, passed: rules }: BodyRules<Strict, Fields, P>,
@@ -130,7 +112,6 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
   };
   const { api } = rules;
   const spelling = spellingRefusal(rules.names);
-  /** Of each model that was asked for, with the way to pass on to it. */
   const passingModels = new WeakMap<ConnectedModel, PassingModel<P> | null>();
   const passingOf = (hosted: ConnectedModel): PassingModel<P> | null => {
     let known = passingModels.get(hosted);
@@ -141,19 +122,18 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     }
     return known;
   };
-  /** The model of that name, where it passes requests of the caller on. */
   const passingModel = (name: unknown, principal: ServedTo): PassingModel<P> | null => {
     const hosted = typeof name === 'string' ? models.get(name) : undefined;
     return hosted !== undefined && isServedTo(hosted.model, principal) ? passingOf(hosted) : null;
   };
 
-  /** Most bodies are passed on without being parsed; null for one that has to be. */
+  /** Null if the body must be parsed. */
   const readQuickly = (bytes: Buffer, principal: ServedTo): PassedBody<Fields, P> | null => {
     if (!tape.scan(bytes)) return null;
     const name = quickModel(tape);
     const hosted = passingModel(name, principal);
     if (principal.allowedModels !== null && mayNameOthers(tape, bytes)) return null;
-    const quick = hosted && hasPlainNames(tape, 0) && rules.quick(tape, bytes, name!, hosted);
+    const quick = hosted && hasPlainNames(tape) && rules.quick(tape, bytes, name!, hosted);
     if (!quick) return null;
     const {
       fields,
@@ -172,7 +152,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const images = pricedImagesOnTape(hosted.model, api, tape);
     const searches = searchesAllowedOnTape(hosted.model, api, tape);
     if (Number.isNaN(images)) return null;
-    // Each member by its name: spread, it took eight microseconds.
+    // Member by member: a spread took eight microseconds.
     return {
       estimatedTokens,
       maxTokens,
@@ -215,7 +195,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
 
 const model = Buffer.from('model');
 
-/** The name of the model that a scanned body asks for, where it says so in a plain way. */
+/** Null unless written plainly. */
 export const quickModel = (scanned: Tape): string | null => {
   if (scanned.kind(0) !== Kind.object) return null;
   const entry = scanned.member(0, model);

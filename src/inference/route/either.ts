@@ -4,11 +4,7 @@ const ofPassing =
   'Of a model that passes requests on to an upstream of the same API. Members that are not named here are allowed, at any depth: ' +
   'what they mean is for the upstream to say.';
 
-/**
- * For the OpenAPI document: what a strict model takes or answers, or what one does that passes on (contract L.1). Which of the two it
- * is depends on the model.
- * @param name of the schema there; the two have names made from it
- */
+/** For the OpenAPI document (contract L.1). @param name of the schema; the two are named after it */
 export const either = (name: string, strict: z.ZodType, passing: z.ZodType): z.ZodType =>
   z
     .union([strict.meta({ id: `Strict${name}` }), passing.meta({ id: `Passing${name}`, description: ofPassing })])

@@ -1,13 +1,12 @@
 export type Path = readonly (string | number)[];
 
 export interface Wanted {
-  /** @param beside all members of the object that it stands in */
+  /** @param beside all members of the object */
   is(name: string, value: unknown, beside: Readonly<Record<string, unknown>>): boolean;
-  /** Whether a value of this name is not looked into. @param depth 0 for the members of the whole */
+  /** Whether to skip a value of this name. @param depth 0 at the top */
   isPassedOver(name: string, depth: number): boolean;
 }
 
-/** Where the first member is that is wanted, in the order of a JSON value, at whatever depth. @param path of the value itself */
 export const firstMember = (value: unknown, path: Path, wanted: Wanted, depth = 0): Path | null => {
   if (typeof value !== 'object' || value === null) return null;
   const members = value as Readonly<Record<string, unknown>>;

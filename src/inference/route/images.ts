@@ -6,25 +6,23 @@ import { isPricedIn } from './priced.ts';
 
 type Api = Metered['api'];
 
-/** What an image is called in the three APIs. */
 const kinds = ['image', 'image_url', 'input_image', 'computer_screenshot'];
-/** Some servers know an image by it where nothing says what a part is. */
+/** Some servers recognise an image by it without a type. */
 const link = 'image_url';
-/** Blocks whose `input` is what a tool was called with: data, whatever it says. */
+/** Their `input` is data, whatever it says. */
 const calls = ['tool_use', 'server_tool_use'];
 const input = 'input';
 const type = 'type';
-/** Members of a request that images are in, at any depth: in results of tools, in documents, on screens. */
+/** Searched for images at any depth. */
 const conversation: Readonly<Record<Api, readonly string[]>> = {
   messages: ['messages', 'system'],
   'chat.completions': ['messages'],
   responses: [input],
 };
 
-/** Where images have no price nobody has to count them. */
+/** Otherwise nothing is counted. */
 const isPriced = (model: Model): boolean => isPricedIn(model, ({ image }) => Number(image) > 0);
 
-/** The images of a request that have a price. */
 export const pricedImages = (
   model: Model,
   api: Api,
@@ -55,7 +53,6 @@ const conversationBytes: Readonly<Record<Api, readonly Buffer[]>> = {
 };
 const [typeBytes, linkBytes, inputBytes] = [type, link, input].map(bytesOf) as [Buffer, Buffer, Buffer];
 
-/** The same of a scanned request; NaN where it has to be parsed. */
 export const pricedImagesOnTape = (model: Model, api: Api, tape: Tape): number => {
   if (!isPriced(model)) return 0;
   return conversationBytes[api].reduce((sum, name) => sum + imagesAt(tape, tape.member(0, name)), 0);

@@ -22,45 +22,39 @@ import type { Reading } from './reading.ts';
 import { bytesOf, imagesOf, searchesOf, subjectOf } from './subject.ts';
 import { tokensOf } from './task.ts';
 
-/** What every route of models needs. */
 export interface InferenceOptions {
-  /** By the id that callers send. */
   readonly models: ReadonlyMap<string, ConnectedModel>;
-  /** By which requests and answers are judged; by default, for tests, there are none. */
+  /** Absent in tests. */
   readonly policies?: PolicyGuard;
-  /** The threads that read large bodies; without them, in tests, the event loop does. */
+  /** Absent in tests: the event loop reads them. */
   readonly large?: Pick<LargeBodies, 'read'>;
   readonly clock: Clock;
-  /** A new id of an answer, in the form of the API: `msg_…`, `chatcmpl-…`. */
   readonly answerId: () => string;
-  /** For tests; real timers by default. */
+  /** Real timers by default. */
   readonly after?: After;
 }
 
-/** One API of models: what differs from the others. */
 export interface InferenceApi<Rest extends Asked, Strict extends Rest, Fields extends Asked> {
   readonly path: string;
   readonly operation: string;
   readonly summary: string;
   readonly family: Family;
-  /** As the rules of policies and the accounts of requests name it. */
+  /** In rules of policies and accounts. */
   readonly name: Metered['api'];
-  /** For the OpenAPI document. */
   readonly request: z.ZodType;
   readonly response: z.ZodType;
-  /** Codes beyond those that every one of them has. */
+  /** Beyond the common codes. */
   readonly errors?: readonly Code[];
   readonly reading: Reading<Rest, Strict, Fields>;
-  /** How the answer is written. It must not hold the request, which may be large. */
+  /** Must not hold the request, which may be large. */
   readonly form: (body: ReadBody<Rest, Fields>, id: string, head: Head) => AnswerForm;
-  /** Headers of a client that mean something to an upstream of the same API (contract L.1). */
+  /** Passed on to upstreams of the same API (contract L.1). */
   readonly passedHeaders?: readonly string[];
 }
 
-/** Bytes (contract A.3). */
 export const bodyLimit = 32 * 1024 * 1024;
 
-/** The way of a request for a model, the same for every API (contract F.2): admitted, asked of its upstream, answered. */
+/** The steps of contract F.2, the same for every API. */
 export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields extends Asked>(
   { models, policies = noPolicies, large, clock, answerId, after = realAfter }: InferenceOptions,
   api: InferenceApi<Rest, Strict, Fields>,
@@ -100,14 +94,14 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
         watched?.aims(model);
         const isStreamed = stream === true;
         const hosted = models.get(model)!.model;
-        // The bytes of the body are lent for this step alone.
+        // The bytes of the body are valid for this step only.
         let outgoing: Buffer | undefined;
         const bytes = (): Buffer => {
           outgoing ??= bytesOf(task);
           return outgoing;
         };
 
-        /** What has passed every policy: its tokens are reserved and its upstream is asked. */
+        /** After the policies: reserves tokens and asks the upstream. */
         const answered = (watch: AnswerWatch | null): Reply | Promise<Reply> => {
           const passedOn = task.passed === null ? null : passedHeaders(head, passedNames);
           if (passedOn !== null && isRefusal(passedOn)) return failure(passedOn, family, requestId);
@@ -121,7 +115,7 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
           const account = allowance.meter(metered);
           if (isRefusal(account)) return failure(account, family, requestId);
           const meter = watched?.asks(metered, account) ?? account;
-          // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
+          // Once asked, the input is spent whatever comes (contract F.4).
           allowance.spent = estimatedTokens;
           const id = answerId();
           const form = api.form(body, id, head);

@@ -11,24 +11,21 @@ import type { Asked, BodyReader, LargeBody, ReadBody } from './body-reader.ts';
 import type { LargeApi, LargeJob, LargeRead } from './read-large.ts';
 import type { Models } from './reading.ts';
 
-/** Bodies that are read at once; each has a thread, and a heap of so many MiB at most. */
+/** At most so many bodies at once, each with a bounded heap. */
 const threads = { most: 2, mostOfOne: 2 };
 const heap = 1024;
-/** Bodies of one organization that are read or wait for it. */
+/** Bodies of one organization, read or waiting. */
 const mostOfOne = 16;
-/** What one body may take, and how long it waits for a thread: the worst takes two seconds of a thread. */
+/** Wait included: the worst body takes two seconds of a thread. */
 const deadlineMillis = 5000;
 
-/** Reads large bodies in threads (contract A.3). */
 export interface LargeBodies {
-  /** Null where no thread was free in time, or this body was too much for one. */
   read(job: LargeJob): Promise<LargeRead<unknown, unknown> | null>;
-  /** Bodies that come from now on are read by these; those that are being read are not disturbed. */
+  /** Bodies being read finish with the old models. */
   replace(models: readonly DeclaredModel[]): void;
   close(): Promise<void>;
 }
 
-/** The threads of one declaration of models. */
 class Threads {
   readonly #pool: ThreadPool<LargeJob, LargeRead<unknown, unknown>>;
   #jobs = 0;
@@ -95,7 +92,6 @@ export const openLargeBodies = (models: readonly DeclaredModel[]): LargeBodies =
 
 type InferenceCall<Body> = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, Body, undefined>;
 
-/** How one API takes what a thread has read. */
 interface Taking<Rest, Fields, P extends Passing> {
   readonly api: LargeApi;
   readonly family: Family;
@@ -103,7 +99,7 @@ interface Taking<Rest, Fields, P extends Passing> {
   readonly reader: Pick<BodyReader<Rest, Fields, P>, 'passing'>;
 }
 
-/** Handles a request, and before that has its body read in a thread where it is a large one. */
+/** Large bodies are read in a thread first. */
 export const withLarge =
   <Rest extends Asked, Fields extends Asked, P extends Passing>(
     large: Pick<LargeBodies, 'read'> | undefined,
@@ -128,7 +124,7 @@ export const withLarge =
       const bytes = Buffer.from(outgoing.buffer, outgoing.byteOffset, outgoing.byteLength);
       const hosted = models.get(passed.fields.model);
       const passing = hosted && reader.passing(hosted.upstream);
-      // The models were replaced while a thread read the body.
+      // The models were replaced during the read.
       if (!passing) return failure(refusal('model_not_found', { param: 'model' }), family, head.requestId);
       return handle(call, { strict: null, passed: { ...passed, passing, bytes: () => bytes } });
     });

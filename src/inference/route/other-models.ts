@@ -6,10 +6,7 @@ import { firstMember, type Path } from './first-member.ts';
 import { isClients, isClientsOnTape } from './served-tools.ts';
 import { folded } from './spelling.ts';
 
-/**
- * Members of a request whose content is what was said, or the caller's own data and schemas: a name in there means nothing to an
- * upstream.
- */
+/** Content, data and schemas of the caller: names in there mean nothing to an upstream. */
 const ownData = new Set([
   'messages',
   'input',
@@ -26,16 +23,16 @@ const ownData = new Set([
   'guided_json',
   'structured_outputs',
 ]);
-/** The same of a tool that the upstream runs. */
+/** In a tool that the upstream runs. */
 const ownOfTool = new Set(['input_schema', 'input_examples', 'schema', 'headers', 'configs']);
 
-/** Whether a member of this name, in small letters, names models: `fallbacks`, `models`, `analysis_models`, `model_list`, … */
+/** `fallbacks`, `models`, `analysis_models`, `model_list` …; lower case. */
 const namesModels = (name: string): boolean => name.includes('model') || name.includes('fallback') || name === 'preset';
 
-/** Whether the parameters of a tool of this type are the caller's own, and may have any name. */
+/** The caller names the parameters of such tools freely. */
 const hasOwnParameters = (type: unknown): boolean => isClients(type) || type === 'tool_search';
 
-/** Where a value names models. @param own members of it that are not looked into */
+/** @param own members that are skipped */
 const namedIn = (value: unknown, path: Path, own: ReadonlySet<string>): Path | null =>
   firstMember(value, path, {
     is: (name, inner) => inner !== null && namesModels(folded(name)),
@@ -57,7 +54,6 @@ const namedInTools = (tools: unknown, path: Path): Path | null => {
   return null;
 };
 
-/** Items of responses may bring tools. */
 const namedInItems = (input: unknown): Path | null => {
   if (!Array.isArray(input)) return null;
   for (const [i, item] of input.entries()) {
@@ -67,10 +63,7 @@ const namedInItems = (input: unknown): Path | null => {
   return null;
 };
 
-/**
- * The refusal of a request to a passing model that names models beside its own, for its upstream to ask: as a way out, as that of a
- * tool, or in the settings of a router. A project that may use certain models would reach all those of its upstream (contract B.2).
- */
+/** A project restricted to certain models could reach all of the upstream's (contract B.2). */
 export const otherModelsRefusal = (body: Readonly<Record<string, unknown>>): Refusal | null => {
   const { model: _, tools, ...others } = body;
   const path = namedInTools(tools, ['tools']) ?? namedInItems(body.input) ?? namedIn(others, [], ownData);
@@ -79,7 +72,7 @@ export const otherModelsRefusal = (body: Readonly<Record<string, unknown>>): Ref
   return bodyRefusal(body, { code: 'unsupported_parameter', path, message });
 };
 
-/** Whether any name in a value, or of its own where it is an object, may name models; one that is not plain may be any. */
+/** A name that is not plain may name models. */
 const mayNameIn = (tape: Tape, bytes: Buffer, from: number, isDeep: boolean): boolean => {
   const end = tape.next(from);
   for (let at = from + 1; at < end; at = isDeep ? at + 1 : tape.next(at + 1)) {
@@ -109,7 +102,7 @@ const someEntry = (tape: Tape, list: number, is: (entry: number) => boolean): bo
   return false;
 };
 
-/** Whether a scanned request may be one of those, so that it has to be parsed. */
+/** True also if the request must be parsed to know. */
 export const mayNameOthers = (tape: Tape, bytes: Buffer): boolean => {
   const end = tape.next(0);
   for (let at = 1; at < end; at = tape.next(at + 1)) {

@@ -19,12 +19,10 @@ import type { AnswerWatch } from '../reply/answer-watch.ts';
 import type { TokenNeed } from './task.ts';
 
 export interface RequestSeen {
-  /** In Weir's own form; null for a body that passes, and one that a thread has written out. */
   readonly request: (object & { readonly max_tokens?: number | undefined }) | null;
-  /** Of one that a thread has written out, in the form of messages: what its upstream is told, where it is told any. */
+  /** Of a request written by a thread: the upstream's maximum, if it gets one. */
   readonly writtenMost?: number | null;
   readonly need: TokenNeed;
-  /** The longest answer of the model, in tokens. */
   readonly most: number;
 }
 
@@ -32,16 +30,16 @@ type Told = Pick<RequestText, 'endpoint' | 'model' | 'stream'>;
 
 const besideOf = ({ request, need, most, writtenMost }: RequestSeen, told: Told): Beside => {
   const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
-  // Where none is named, an upstream is told the most that its model says, or nothing, which is the same.
+  // An upstream without a named maximum gets the model's, or none, which is the same.
   const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? writtenMost ?? most) : named;
   const { endpoint, model, stream } = told;
   return { endpoint, model, stream, inputTokens, maxTokens };
 };
 
-/** Whether the body is in the form of the API that it came by. */
+/** Whether the body is still in the client's API. */
 const isTheirs = ({ request, writtenMost }: RequestSeen): boolean => request === null && writtenMost === undefined;
 
-/** A copy of a request, with its text, for replays. */
+/** For replays, with the text. */
 export const copyOf = (
   seen: RequestSeen,
   outgoing: () => Buffer,
@@ -53,10 +51,7 @@ export const copyOf = (
   return { requestId, at, owner: ownerOf(caller), body: { ...besideOf(seen, told), body, form } };
 };
 
-/**
- * A request as rules see it: all that its upstream is about to be given.
- * @param outgoing a body that passes
- */
+/** As rules see it: all that the upstream gets. @param outgoing a passing body */
 export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, caller: PolicyCaller): RuleView => {
   const { request } = seen;
   const beside = besideOf(seen, text);
@@ -66,16 +61,16 @@ export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, ca
     const form = isTheirs(seen) ? endpoint : 'messages';
     return bodyView({ endpoint, model, maxTokens, inputTokens, stream, body: outgoing(), form }, owner);
   }
-  // Every API is in the form of messages by now; what it is called stays.
+  // Every API is in the form of messages by now; the endpoint's name stays.
   const inMessages = bodyText({ ...request }, { ...beside, endpoint: 'messages' });
   return requestView({ ...inMessages, endpoint: text.endpoint }, owner);
 };
 
-/** A view of the same request in which nothing is written, for rules that look at its answer alone. */
+/** For rules on answers only. */
 const withoutText = (endpoint: RequestText['endpoint'], caller: PolicyCaller): RuleView =>
   requestView({ endpoint, model: '', maxTokens: 0, inputTokens: 0, stream: false, messages: [] }, ownerOf(caller));
 
-/** Who judges the answer to a request that has passed; null where nobody does. It holds no more of the request than that takes. */
+/** Null without response policies. Holds only what it needs of the request. */
 const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: RequestText['endpoint']): AnswerWatch | null => {
   const { policies, caller, named, requestId } = asked;
   if (policies.response.length === 0) return null;
@@ -94,10 +89,7 @@ const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): R
   headers: { ...reply.headers, ...headers },
 });
 
-/**
- * Judges a request before anything of it leaves the gateway, and has it answered where it may (contract G.8). The usual one is
- * judged at once.
- */
+/** Before anything of the request leaves the gateway (contract G.8). Usually synchronous. */
 export const policed = (
   guard: PolicyGuard,
   asked: Judged,

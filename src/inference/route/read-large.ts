@@ -8,7 +8,6 @@ import { pricedImages } from './images.ts';
 import type { Models, Reading } from './reading.ts';
 import type { LargeTask } from './task.ts';
 
-/** What a thread is given of a large body. */
 export interface LargeJob {
   readonly api: LargeApi;
   readonly body: Uint8Array;
@@ -16,16 +15,15 @@ export interface LargeJob {
 }
 export type LargeApi = 'messages' | 'count' | 'chat.completions' | 'responses';
 
-/** What it makes of one. Plain data: no object of a conversation is sent, which would take the other side as long as to parse it. */
+/** Plain data without conversation objects: transferring them costs as much as parsing. */
 export type LargeRead<Rest, Fields> =
   | { readonly refusal: Refusal }
   | { readonly passed: Omit<PassedBody<Fields>, 'passing' | 'bytes'> & { readonly body: Uint8Array } }
-  /** `judged` is undefined where there is no such model. */
+  /** `judged` is undefined for an unknown model. */
   | { readonly strict: Rest; readonly judged: LargeTask | Refusal | undefined }
-  /** A fault of ours. */
   | { readonly fault: string };
 
-/** Reads a body and judges it by its model, and writes it out for the upstream. */
+/** Also writes it out for the upstream. */
 export const readLarge = <Rest extends Asked, Strict extends Rest, Fields extends Asked, P extends Passing>(
   { reader, judge, rest: restOf }: Reading<Rest, Strict, Fields, P>,
   models: Models,
@@ -56,14 +54,14 @@ const purposeOf = (api: LargeApi, { stream }: Asked): Purpose => {
   return stream === true ? 'stream' : 'answer';
 };
 
-/** What a refusal repeats of the request may be a number that keeps its digits, which only JSON can tell. */
+/** A refusal may quote a number that keeps its digits, which only JSON transfers. */
 const plain = (refused: Refusal): Refusal => JSON.parse(JSON.stringify(refused)) as Refusal;
 
-/** The memory of what has been read, which goes to the other side without a copy. */
+/** Transferred without a copy. */
 export const memoryOf = (read: LargeRead<unknown, unknown>): readonly Transferable[] => {
   const all = new Set<ArrayBuffer>();
   const add = ({ buffer, byteLength }: Uint8Array) => {
-    // A small buffer lies in one that others share.
+    // Small buffers share a pool.
     if (buffer.byteLength === byteLength) all.add(buffer as ArrayBuffer);
   };
   if ('passed' in read) add(read.passed.body);

@@ -3,17 +3,12 @@ import type { Passing } from '../../upstream/port.ts';
 import type { Judge } from './admission.ts';
 import type { Asked, BodyReader } from './body-reader.ts';
 
-/**
- * How one API reads its bodies and judges them by their model: on the event loop, and large ones in a thread (contract A.3).
- *
- * @typeParam Rest what is still needed of a strict request once it has been judged
- */
+/** On the event loop, or for large bodies in a thread (contract A.3). @typeParam Rest needed after judgement */
 export interface Reading<Rest extends Asked, Strict extends Rest, Fields extends Asked, P extends Passing = Passing> {
   readonly reader: BodyReader<Strict, Fields, P>;
   readonly judge: Judge<Strict>;
-  /** Without what a conversation holds, and plain data. */
+  /** Plain data without the conversation. */
   readonly rest: (strict: Strict) => Rest;
 }
 
-/** By the names that callers send. */
 export type Models = ReadonlyMap<string, ConnectedModel>;

@@ -7,13 +7,13 @@ import { toolsIn } from './served-tools.ts';
 
 type Api = Metered['api'];
 
-/** What an upstream's own search tools are called, with or without a version. */
+/** With or without a version. */
 const kinds = /^(?:web|file)_search/;
-/** Searches of a tool that says no number, and the most that one may say. */
+/** The default of a tool, and the most that it may allow. */
 const unnamed = 100;
 const mostNamed = 1_000;
 
-/** Where they have no price nobody has to count what is allowed. */
+/** Otherwise nothing is counted. */
 const isPriced = (model: Model): boolean => isPricedIn(model, hasPrice);
 
 const hasPrice = ({ web_search: web, file_search: file }: Model['pricing']): boolean =>
@@ -27,7 +27,7 @@ const ofTool = ({ type, max_uses: uses }: Fields, api: Api): number => {
   return uses == null || api !== 'messages' ? unnamed : bound(uses, mostNamed);
 };
 
-/** The most searches that an upstream may make for a request, by its tools and by what its API lets it say of them (contract M.4). */
+/** By its tools and by API parameters (contract M.4). */
 export const searchesAllowed = (model: Model, api: Api, request: Readonly<Record<string, unknown>>): number => {
   if (!isPriced(model)) return mostNamed;
   const isResponse = api === 'responses';
@@ -42,7 +42,6 @@ const [tools, type, calls] = ['tools', 'type', 'max_tool_calls'].map((name) => B
   Buffer,
 ];
 
-/** The same of a scanned request, whose items bring none. */
 export const searchesAllowedOnTape = (model: Model, api: Api, tape: Tape): number => {
   if (!isPriced(model)) return mostNamed;
   const [list, most] = [tape.member(0, tools), tape.member(0, calls)];

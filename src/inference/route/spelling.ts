@@ -2,10 +2,10 @@ import type { Refusal } from '../../errors.ts';
 import type { Tape } from '../../json/tape/tape.ts';
 import { bodyRefusal } from '../body-refusal.ts';
 
-/** A name as servers read it that do not tell one case from another; to them two letters beyond ASCII are an `s` and a `k`. */
+/** Case-insensitive servers fold two non-ASCII letters to `s` and `k`. */
 export const folded = (name: string): string => name.toUpperCase().toLowerCase();
 
-/** What is folded to a name and has no capital letters: the name itself, and those with one of the two letters. */
+/** The lower-case spellings that fold to a name: itself, and those with the two letters. */
 export const foldings = (name: string): readonly string[] =>
   [...name].reduce<string[]>((all, letter) => all.flatMap((start) => spelt(letter).map((each) => start + each)), ['']);
 const spelt = (letter: string): readonly string[] => {
@@ -13,17 +13,14 @@ const spelt = (letter: string): readonly string[] => {
   return letter === 'k' ? ['k', '\u212a'] : [letter];
 };
 
-/** Whether every member of a scanned object has a name without capital letters, in ASCII. */
-export const hasPlainNames = (tape: Tape, object: number): boolean => {
-  const end = tape.next(object);
-  for (let at = object + 1; at < end; at = tape.next(at + 1)) if (!tape.isPlainName(at)) return false;
+/** ASCII only. */
+export const hasPlainNames = (tape: Tape): boolean => {
+  const end = tape.next(0);
+  for (let at = 1; at < end; at = tape.next(at + 1)) if (!tape.isPlainName(at)) return false;
   return true;
 };
 
-/**
- * The refusal of a body with a member that is one of these names but for its case. Some servers read it for that member, whatever
- * stands beside it: another model would be asked, or for a longer answer, than Weir has read (contract L.1).
- */
+/** Servers that ignore case would use another model or a longer answer than Weir has read (contract L.1). */
 export const spellingRefusal = (names: readonly string[]): ((body: object) => Refusal | null) => {
   const known = new Set(names);
   return (body) => {

@@ -5,22 +5,18 @@ import { folded } from './spelling.ts';
 
 type NamesState = (value: unknown, beside: Readonly<Record<string, unknown>>) => boolean;
 
-/** What of an API's requests names state that an upstream keeps. */
 export interface StateNames {
-  /** Members of the request that do so when they are not null, nor what stands here beside them. */
+  /** Unless null, or the value here. */
   readonly members: Readonly<Record<string, 'null' | 'false'>>;
-  /** Members at any depth, in any case. */
+  /** At any depth and in any case. */
   readonly anywhere: readonly string[];
-  /** Members at any depth that do so by their value, or by what stands beside them. */
+  /** At any depth, depending on the value or its neighbours. */
   readonly somewhere?: Readonly<Record<string, NamesState>>;
-  /** Members whose values are the caller's own data, in which a name means nothing. */
+  /** Skipped: the caller's own data. */
   readonly ownData: readonly string[];
 }
 
-/**
- * The refusal of a request that names state which the upstream keeps for its account (contract L.1): all organizations share
- * that account, so one could reach what belongs to another.
- */
+/** All organizations share the upstream's account, so its stored state could belong to another (contract L.1). */
 export const stateRefusal = (
   body: Readonly<Record<string, unknown>>,
   { members, anywhere, somewhere = {}, ownData }: StateNames,
@@ -32,7 +28,7 @@ export const stateRefusal = (
   const always = anywhere.map((name) => [name, () => true] as const);
   const names = new Map<string, NamesState>([...always, ...Object.entries(somewhere)]);
   const own = new Set(ownData);
-  // At any depth: results of tools hold blocks, and documents hold sources.
+  // Tool results hold blocks, documents hold sources.
   const path = firstMember(body, [], {
     is: (name, value, beside) => value !== null && names.get(folded(name))?.(value, beside) === true,
     isPassedOver: (name) => own.has(name),

@@ -1,7 +1,7 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { foldings } from './spelling.ts';
 
-/** What a schema says of a document, asked of its tape: nothing is made a value for it. */
+/** A schema's check on the tape, without making values. */
 export type Check = (tape: Tape, entry: number) => boolean;
 
 export const isOf =
@@ -25,7 +25,7 @@ export const isListOf =
     return true;
   };
 
-/** Names by their length, which tells most of them apart. */
+/** The length separates most of them. */
 const byLength = <T extends { readonly name: Buffer }>(named: readonly T[]): readonly (readonly T[] | undefined)[] => {
   const longest = Math.max(0, ...named.map(({ name }) => name.length));
   return Array.from({ length: longest + 1 }, (_, length) => {
@@ -34,7 +34,6 @@ const byLength = <T extends { readonly name: Buffer }>(named: readonly T[]): rea
   });
 };
 
-/** An object whose members of these names are as they should, where there are any. */
 export const isObjectWith = (members: Readonly<Record<string, Check>>): Check => {
   const checks = byLength(Object.entries(members).map(([name, check]) => ({ name: Buffer.from(name), check })));
   return (tape, entry) => {
@@ -55,7 +54,7 @@ export const isWhole =
     return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
   };
 
-/** Whether any member of a document, at any depth, has one of these names, or may be taken for it (`folded`). */
+/** At any depth, or a spelling of it (`folded`). */
 export const namesAny = (names: readonly string[]): ((tape: Tape) => boolean) => {
   const named = byLength(names.flatMap(foldings).map((name) => ({ name: Buffer.from(name) })));
   return (tape) => {

@@ -6,13 +6,12 @@ export interface Made {
   readonly path: Path;
 }
 
-/** Parts with the blocks that they are made into. Empty text says nothing, and has no place in messages. */
+/** Empty text is dropped. */
 export const madeOf = <P>(parts: readonly P[], blockOf: (part: P) => Block): Made[] =>
   parts
     .map((part, index) => ({ block: blockOf(part), path: ['content', index] }))
     .filter(({ block: { type, text } }) => type !== 'text' || text !== '');
 
-/** One item of a conversation: a message, a call, a result. */
 export interface Item {
   /** In the request. */
   readonly place: Path;
@@ -20,22 +19,16 @@ export interface Item {
   readonly made: readonly Made[];
 }
 
-/** The messages of a translated request, and what they were made from. */
 export interface Conversation {
   readonly messages: readonly { readonly role: Item['role']; readonly content: readonly Block[] }[];
   readonly system: readonly Block[] | null;
-  /** Of each message: its item in the request, and the part of it that each block was made from. */
+  /** By message: the item, and the part of each block. */
   readonly origins: readonly { readonly place: Path; readonly blocks: readonly Path[] }[];
-  /** Of each block of the system prompt: its place in the request. */
+  /** By block of the system prompt. */
   readonly systemOrigins: readonly Path[];
 }
 
-/**
- * Items as messages: those of the system at the start become the system prompt, later ones stay where they are. What says nothing
- * is left out, unless it is the user's, who is told so.
- *
- * @param lead blocks of the system prompt that stand before all items, by their place in the request
- */
+/** Empty items are dropped, except the user's, which are refused. @param lead blocks before all items */
 export const conversationOf = (sent: readonly Item[], lead: readonly Made[] = []): Conversation => {
   const items = sent.filter(({ role, made }) => made.length > 0 || role === 'user');
   const first = items.findIndex(({ role }) => role !== 'system');
@@ -53,15 +46,12 @@ export const conversationOf = (sent: readonly Item[], lead: readonly Made[] = []
   };
 };
 
-/** How an API calls what the messages API calls otherwise. */
+/** The API's names for fields of messages. */
 export interface Names {
-  /** The items of the conversation. */
   readonly list: string;
-  /** What the result of a tool call holds. */
   readonly result: string;
-  /** The most tokens of an answer. */
   readonly limit: string;
-  /** From a tool to its function. */
+  /** The path to its function. */
   readonly tool: Path;
   readonly effort: Path;
   readonly format: Path;
@@ -69,7 +59,7 @@ export interface Names {
   readonly user: string;
 }
 
-/** Tells places in a translated request by what the caller sent. */
+/** Translates places to those of the sent request. */
 export const placesOf =
   ({ origins, systemOrigins }: Pick<Conversation, 'origins' | 'systemOrigins'>, names: Names): Translated['placeOf'] =>
   (path) => {
@@ -80,7 +70,7 @@ export const placesOf =
         if (origin === undefined) return [names.list];
         const { place, blocks } = origin;
         if (third !== 'content') return third === 'role' ? [...place, 'role'] : place;
-        // Only the result of a tool holds more of the conversation.
+        // Only tool results hold further content.
         if (inner === 'content') return [...place, names.result, ...path.slice(5, 6)];
         return [...place, ...((fourth === undefined ? undefined : blocks[Number(fourth)]) ?? ['content'])];
       }

@@ -5,11 +5,9 @@ import { maxPolicies, maxTokens } from '../messages/messages-schema.ts';
 import { namedFields } from '../messages/named-fields.ts';
 import { toolName } from '../messages/tools-schema.ts';
 
-/** Fields that chat completions and responses have alike. What is not offered is refused by name (contract G.1). */
-
 export const unsupported = (message: string) => ({ params: { code: 'unsupported_parameter' }, error: message });
 
-/** A parameter that has one value here. */
+/** The one offered value. */
 export const only = <T extends string | number | boolean>(value: T) =>
   z
     .unknown()
@@ -17,21 +15,21 @@ export const only = <T extends string | number | boolean>(value: T) =>
     .optional()
     .meta({ enum: [value, null] });
 
-/** A list that answers of other providers fill and those of strict models leave empty. */
+/** Filled by other providers, empty from strict models. */
 export const emptyList = z
   .unknown()
   .refine((given) => given == null || (Array.isArray(given) && given.length === 0), unsupported('Must be empty.'))
   .optional()
   .meta({ type: ['array', 'null'], maxItems: 0 });
 
-/** An object that says nothing, as clients write it whose settings are empty. */
+/** Some clients send empty settings. */
 export const emptyObject = z
   .unknown()
   .refine((given) => given == null || JSON.stringify(given) === '{}', unsupported('This parameter is not supported.'))
   .optional()
   .meta({ type: ['object', 'null'], maxProperties: 0 });
 
-/** What SDKs add to an answer for their callers, and send back with it. */
+/** SDKs add it to answers and send it back. */
 export const addedBySdk = z.unknown().optional();
 
 export const limit = whole().min(1).max(maxTokens).nullish();
@@ -40,10 +38,8 @@ export const userId = z.string().max(256).nullish();
 export const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish();
 export const detail = z.enum(['auto', 'low', 'high', 'original']).nullish();
 
-/** Of a part: a hint. */
 export const cacheBreakpoint = z.looseObject({}).nullish();
 
-/** Of a function. */
 export const declared = {
   name: toolName,
   description: z.string().nullish(),
@@ -55,7 +51,6 @@ export const declared = {
   strict: z.boolean().nullish(),
 };
 
-/** Of a format by schema. */
 export const schemaFormat = {
   name: z.string(),
   description: z.string().nullish(),
@@ -68,7 +63,7 @@ export const simpleChoice = z
   .refine((choice) => ['none', 'auto', 'required'].includes(choice), 'Must be "none", "auto" or "required".')
   .meta({ enum: ['none', 'auto', 'required'] });
 
-/** What the request says to those who keep or bill it, and that changes nothing of an answer. */
+/** For storage and billing; they do not change an answer. */
 export const hints = {
   metadata: z.record(z.string(), z.string()).nullish(),
   service_tier: z.enum(['auto', 'default']).nullish(),
@@ -83,7 +78,7 @@ export const sampling = {
   top_logprobs: only(0),
 };
 
-/** `stream_options` is for streams alone. */
+/** Requires `stream`. */
 export const checkStreamOptions = (
   { stream, stream_options: options }: { readonly stream?: unknown; readonly stream_options?: unknown },
   context: z.RefinementCtx,
@@ -93,7 +88,6 @@ export const checkStreamOptions = (
   context.addIssue({ code: 'custom', path: ['stream_options'], message, input: options });
 };
 
-/** `checkStreamOptions` for the OpenAPI document. */
 export const noStreamOptionsAlone = {
   not: {
     properties: { stream_options: { type: 'object' }, stream: { enum: [false, null] } },
@@ -101,7 +95,6 @@ export const noStreamOptionsAlone = {
   },
 };
 
-/** For the OpenAPI document: any choice of tools but `none` needs some. */
 export const noChoiceAlone = {
   not: {
     properties: {

@@ -2,13 +2,7 @@ import { Refused } from '../../http/refused.ts';
 import { parseJson, type ValueBudget } from '../../http/request/json.ts';
 import type { Block, Path, TranslationFault } from './translated.ts';
 
-/**
- * The input of a tool call, which comes as the text of a JSON object. It is read by the rules of bodies, and one level down:
- * there numbers keep their digits (contract A.3).
- *
- * @param path of the text in the request
- * @param budget of the whole request
- */
+/** Arguments are JSON text by the rules of bodies; numbers keep their digits (contract A.3). */
 export const inputOf = (text: string, path: Path, budget: ValueBudget): Block | TranslationFault => {
   if (text === '') return {};
   const wrapped = parseJson(Buffer.from(`{"input":${text}}`), budget);
@@ -27,7 +21,7 @@ export const inputOf = (text: string, path: Path, budget: ValueBudget): Block | 
 
 const dataUrl = /^data:([^;,]{1,100});base64,/;
 
-/** A data URL by what it holds; all else is an address. */
+/** A data URL by its media type; all else is an address. */
 export const sourceOf = (url: string): Block => {
   const head = dataUrl.exec(url);
   if (head === null) return { type: 'url', url };
@@ -40,7 +34,6 @@ export const documentOf = (url: string, name: string | null | undefined): Block 
   ...(name != null && { title: name }),
 });
 
-/** A function as it is declared. */
 export interface DeclaredFunction {
   readonly name: string;
   readonly description?: string | null | undefined;
@@ -51,13 +44,13 @@ export interface DeclaredFunction {
 export const toolOf = ({ name, description, parameters, strict }: DeclaredFunction): Block => ({
   name,
   description,
-  // A function without parameters may be declared without a schema.
+  // A schema is optional without parameters.
   input_schema: parameters == null || Object.keys(parameters).length === 0 ? { type: 'object' } : parameters,
   ...(strict != null && { strict }),
 });
 
 interface Choosing {
-  /** `none`, `auto`, `required`, or the function to call. */
+  /** `none`, `auto`, `required`, or a function. */
   readonly choice: string | { readonly name: string } | null | undefined;
   readonly parallel: boolean | null | undefined;
   readonly tools: readonly unknown[] | null | undefined;
@@ -72,7 +65,7 @@ export const toolChoiceOf = ({ choice, parallel, tools }: Choosing): Block | nul
   return { type: choice === 'required' ? 'any' : 'auto', ...once };
 };
 
-/** The form that an answer is to have. @param schema of a format that has one */
+/** @param schema of a format that has one */
 export const formatOf = (type: string | undefined, schema: unknown): Block | null => {
   if (type === undefined || type === 'text') return null;
   return { type: 'json_schema', schema: type === 'json_object' ? { type: 'object' } : schema };

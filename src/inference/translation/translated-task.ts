@@ -13,10 +13,10 @@ import type { Asked } from '../route/body-reader.ts';
 import type { StrictTask } from '../route/task.ts';
 import { inPlace, isFault, type Translated, type TranslationFault } from './translated.ts';
 
-/** Tokens that are reserved for an answer whose length nobody bounds (contract F.4). */
+/** For unbounded answers (contract F.4). */
 export const unnamedMaximum = 4096;
 
-/** A request of another API in the form of messages. */
+/** In the form of messages. */
 export interface TranslatedInput extends Asked {
   readonly body: MessagesBody;
   readonly placeOf: Translated['placeOf'];
@@ -24,9 +24,9 @@ export interface TranslatedInput extends Asked {
   readonly namesMaximum: boolean;
 }
 
-/** What is needed of it once it has been judged. */
+/** What is needed after judgement. */
 export interface TranslatedRest extends Asked {
-  /** Null where the translation has not been kept. */
+  /** Null if the translation was not kept. */
   readonly placeOf: Translated['placeOf'] | null;
 }
 
@@ -37,23 +37,19 @@ export const restOfTranslated = ({ model, stream, policy_ids }: TranslatedInput)
   placeOf: null,
 });
 
-/** What a translation reads besides the request. */
 export interface Translation {
-  /** Tokens that the model answers with, for a request that names no limit. */
   readonly mostTokens: number;
   readonly budget: ValueBudget;
 }
 
-/** How one API is put into the form of messages. */
 interface TranslationRules<Body extends Asked, Extra> {
   readonly schema: z.ZodType<Body>;
   readonly translate: (body: Body, given: Translation) => Translated | TranslationFault;
   readonly maximumOf: (body: Body) => number | null | undefined;
-  /** What is needed of the request beyond its translation. */
+  /** Beyond the translation. */
   readonly extra: (body: Body) => Extra;
 }
 
-/** Reads the bodies of an API that is translated: by its own schema, then by that of messages. */
 export const translatingReader = <Body extends Asked, Extra extends object>(
   models: ReadonlyMap<string, ConnectedModel>,
   { schema, translate, maximumOf, extra }: TranslationRules<Body, Extra>,
@@ -81,12 +77,12 @@ export const translatingReader = <Body extends Asked, Extra extends object>(
       metadata: metadataOf(checked as Readonly<Record<string, unknown>>),
       namesMaximum,
     };
-    // A spread would give each object a hidden class of its own.
+    // A spread would give each object its own hidden class.
     return Object.assign(input, extra(request));
   };
 };
 
-/** Judges a translated request by its model (contract F.2), and tells refusals by what the caller sent. */
+/** Judges by the model (contract F.2); refusals have the client's places. */
 export const judgeTranslated = (
   { body, placeOf, metadata, namesMaximum }: TranslatedInput,
   hosted: ConnectedModel,

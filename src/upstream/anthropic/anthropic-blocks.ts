@@ -3,16 +3,10 @@ import { detailsOf, tierOf } from '../transport/details.ts';
 import { type Fields, fieldsOf, isCount, stringOf, tokensOf, within } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
 
-/** Whether a content block calls a tool: its input alone has numbers that pass through. */
 export const isToolUse = (block: unknown): boolean =>
   typeof block === 'object' && block !== null && (block as Fields).type === 'tool_use';
 
-/**
- * A content block; null for a type that this gateway's answers do not have (contract G.3), such as the tools that the
- * upstream runs itself. A field that may be missing at the start of a streamed block counts as empty.
- *
- * @throws UpstreamError for a known type with wrong fields
- */
+/** Null for block types outside contract G.3, such as an upstream's own tools. @throws UpstreamError */
 export const readBlock = (value: unknown): AnswerBlock | null => {
   const block = fieldsOf(value, 'a content block');
   switch (block.type) {
@@ -34,10 +28,7 @@ export const readBlock = (value: unknown): AnswerBlock | null => {
   }
 };
 
-/**
- * Tokens as the upstream reports them, each made a whole number from 0 to `most`, the most that a request can use:
- * a broken upstream must not empty anyone's balance. `known` stands where it says nothing.
- */
+/** Counts are clamped to `most`: a faulty upstream must not empty a balance. `known` is the fallback. */
 export const readUsage = (value: unknown, most: number, known: Usage = noUsage): Usage => {
   if (typeof value !== 'object' || value === null) return known;
   const usage = value as Fields;
@@ -50,7 +41,7 @@ export const readUsage = (value: unknown, most: number, known: Usage = noUsage):
     isCount(usage.cache_creation_input_tokens, most) &&
     isCount(usage.cache_read_input_tokens, most);
   const told = detailsOf({
-    // What is served fast has its price as what is served first has.
+    // `speed: "fast"` can have its own price, as a service tier can.
     service_tier: tierOf(usage.service_tier) ?? tierOf(usage.speed),
     input_cache_write_long: tokens(long, 0),
     web_search: tokens(searches, 0),
@@ -71,7 +62,7 @@ export interface Stop {
   readonly stop_sequence: string | null;
 }
 
-/** The four stop reasons; every other counts as an end of turn, a full context as `max_tokens` (contract G.3). */
+/** Every unknown reason is an end of turn; a full context is `max_tokens` (contract G.3). */
 export const readStop = (reason: unknown, sequence: unknown): Stop => {
   switch (reason) {
     case 'max_tokens':

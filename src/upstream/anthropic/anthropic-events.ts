@@ -1,5 +1,5 @@
 import { jsonText, parseExactly } from '../../json/exact-number.ts';
-import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
+import { type AnswerBlock, type Chunk, type Delta, emptied, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
 import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
@@ -8,24 +8,20 @@ import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts
 interface OpenBlock {
   /** The index at the upstream, which counts the blocks that are skipped here. */
   readonly theirs: number;
-  /** Null for a block that is skipped. */
   readonly block: AnswerBlock | null;
-  /** Whether any JSON of a tool's input has come. */
   json: boolean;
 }
 
-/** Turns the events of a streamed message into chunks, and holds the upstream to the grammar of contract G.5. */
+/** Turns the events of a streamed message into chunks; enforces the grammar of contract G.5. */
 export class EventReader implements ChunkReader {
   readonly #mostTokens: number;
   #started = false;
   #open: OpenBlock | null = null;
   #blocks = 0;
   #usage: Usage = noUsage;
-  /** Whether the tokens of the output have been told. */
   #isCounted = false;
   #stopReason: unknown = null;
   #stopSequence: unknown = null;
-  /** Whether the last event of the message has been read. */
   ended = false;
 
   get counted(): Usage | null {
@@ -36,11 +32,7 @@ export class EventReader implements ChunkReader {
     this.#mostTokens = mostTokens;
   }
 
-  /**
-   * The chunks that the data of one event stands for, in order; none for a ping or an unknown event.
-   *
-   * @throws UpstreamError for an error event and for what breaks the grammar
-   */
+  /** The chunks of one event. @throws UpstreamError for an error event or a breach of the grammar */
   read(data: string): readonly Chunk[] {
     if (this.ended) return [];
     const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
@@ -82,7 +74,7 @@ export class EventReader implements ChunkReader {
     if (block === null) return [];
     const index = this.#blocks;
     const chunks: Chunk[] = [{ type: 'block_start', index, block: emptied(block) }];
-    // The API's own streams begin with empty blocks; some that imitate it put the first piece here.
+    // Some servers that imitate the API put the first piece into the block's start.
     if (block.type === 'text' && block.text !== '') {
       chunks.push({ type: 'block_delta', index, delta: { type: 'text_delta', text: block.text } });
     } else if (block.type === 'thinking' && block.thinking !== '') {
@@ -128,7 +120,7 @@ export class EventReader implements ChunkReader {
 
   #end(): readonly Chunk[] {
     if (!this.#started || this.#open !== null) throw malformed('the message ends out of place');
-    // What the message began with is no count of its output.
+    // The output count of `message_start` is not final.
     const usage = this.#isCounted ? this.#usage : { ...this.#usage, isPartial: true as const };
     if (this.#stopReason === 'refusal' && this.#blocks === 0) throw contentRefused(usage);
     this.ended = true;
@@ -139,12 +131,6 @@ export class EventReader implements ChunkReader {
 const indexOf = (event: Fields): number => {
   if (typeof event.index === 'number') return event.index;
   throw malformed('an event for a block has no index');
-};
-
-const emptied = (block: AnswerBlock): AnswerBlock => {
-  if (block.type === 'text') return { type: 'text', text: '' };
-  if (block.type === 'thinking') return { type: 'thinking', thinking: '', signature: '' };
-  return block.type === 'tool_use' ? { ...block, input: {} } : block;
 };
 
 /** Null for a kind of delta that is not known here, such as citations. */
@@ -171,7 +157,7 @@ const readDelta = (delta: Fields, block: AnswerBlock): Delta | null => {
 
 const deltaOf = { text: 'text', tool_use: 'json', thinking: 'thinking', redacted_thinking: 'none' } as const;
 
-/** What the start of a block said and no delta did: the input of a call, at the least `{}`, and a signature. */
+/** What only the start had: the input of a call, at least `{}`, and a signature. */
 const restOf = (block: AnswerBlock, json: boolean): Delta | null => {
   if (block.type === 'tool_use' && !json) return { type: 'input_json_delta', partial_json: jsonText(block.input) };
   if (block.type === 'thinking' && block.signature !== '')

@@ -4,11 +4,7 @@ import { fieldsOf, parsedJson } from '../transport/fields.ts';
 import { contentRefused, malformed } from '../transport/upstream-errors.ts';
 import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
 
-/**
- * The answer in the text of a message object of the messages API, `mostTokens` being the most that a count of tokens may say.
- *
- * @throws UpstreamError `provider_error` for anything else, `content_refused` if nothing but a refusal came
- */
+/** @throws UpstreamError `provider_error` for what is no message, `content_refused` if it has only a refusal */
 export const readMessage = (text: string, mostTokens: number): Answer => {
   const message = fieldsOf(parsedJson(text, 'the answer'), 'the answer');
   if (message.type !== 'message' || !Array.isArray(message.content)) throw malformed('the answer is not a message');

@@ -11,13 +11,11 @@ import { countTokens } from './count-tokens.ts';
 import { passingMessages } from './passing.ts';
 
 export interface AnthropicDependencies extends EndpointDependencies {
-  /** Of the model, in tokens: no count that the upstream reports is believed beyond it. */
   readonly contextLength: number;
 }
 
 const path = '/v1/messages';
 
-/** A model behind an HTTP endpoint that speaks the messages API. */
 export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: AnthropicDependencies): Upstream => {
   const endpoint = new Endpoint(declared, headersOf, dependencies);
   const { contextLength } = dependencies;
@@ -45,6 +43,6 @@ const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requ
   'x-request-id': requestId,
 });
 
-/** The request as it goes out, and all of it that is kept while the upstream is silent: bytes outside the engine's heap. */
+/** Kept outside the engine's heap while the upstream is silent. */
 const bodyOf = (request: GenerateRequest | CountRequest | WrittenRequest, stream: boolean): Buffer =>
   bodyIn(request) ?? Buffer.from(jsonText({ ...request, stream }));

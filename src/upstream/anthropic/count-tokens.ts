@@ -3,14 +3,9 @@ import { wholeAnswer } from '../transport/answers.ts';
 import type { Endpoint } from '../transport/endpoint.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
 
-/** Largest answer of `count_tokens`. */
 const maxCountBytes = 64 * 1024;
 
-/**
- * Asks the upstream to count the input tokens of a request.
- * @returns null where it has no such route, or answers something else
- * @throws the signal's reason or an UpstreamError
- */
+/** Null if the upstream has no such route. @throws the signal's reason or an UpstreamError */
 export const countTokens = async (
   endpoint: Endpoint,
   body: Buffer,

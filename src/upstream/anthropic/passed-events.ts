@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { noUsage, type Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
+import { dataOf, FrameReader, frameAt } from '../transport/event-frames.ts';
 import { fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import { maxHeldBytes } from '../transport/limits.ts';
 import type { OwnDocument, OwnNames } from '../transport/own-names.ts';
@@ -12,7 +12,6 @@ import { blockEventEnd, startData, stopEventEnd, textDeltaAt } from './quick-eve
 
 const textFields = ['text', 'partial_json', 'thinking'] as const;
 
-/** UTF-8 bytes of the text that a `content_block_delta` carries. */
 const textBytesOf = (delta: unknown): number => {
   for (const field of textFields) {
     const text = within(delta)[field];
@@ -21,36 +20,29 @@ const textBytesOf = (delta: unknown): number => {
   return 0;
 };
 
-/** The same of a block's beginning, which is mostly empty. */
 const writtenAtStart = (block: unknown): number => {
   const { input } = within(block);
   const given = JSON.stringify(within(input));
   return textBytesOf(block) + (given === '{}' ? 0 : Buffer.byteLength(given));
 };
 
-/**
- * Reads along while the events of a message pass: what was used, whether it has ended, whether it has failed. Only the event
- * that begins the message is changed, for its id and model. Events that are written as the API writes them, which are nearly
- * all, are not parsed.
- */
-export class PassedEventReader implements PassedReader, FrameReader {
+/** Reads usage, end and failure while events pass; events in the API's usual form are not parsed. */
+export class PassedEventReader extends FrameReader implements PassedReader {
   readonly #own: OwnNames;
   #start: Buffer | null = null;
   #started = false;
-  /** Whether the tokens of the output have been told. */
   #isCounted = false;
-  #passed = new Passage();
-  /** As the counts of the whole say. */
+  /** The reported totals. */
   #whole: Usage = noUsage;
   usage: Usage = noUsage;
   outputBytes = 0;
-  ended = false;
 
   constructor(own: OwnNames) {
+    super();
     this.#own = own;
   }
 
-  /** The event that begins the message, once it has come and until it is taken. */
+  /** Only once the first event has come and until it is taken. */
   takeStart(): Buffer | null {
     const start = this.#start;
     this.#start = null;
@@ -61,22 +53,15 @@ export class PassedEventReader implements PassedReader, FrameReader {
     throw malformed('the stream ends before the message does');
   }
 
-  /** Reads whole events. What passes is a part of them where it can be. */
-  readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    this.#passed = new Passage();
-    const failure = readFrames(this, events);
-    return { events: this.#passed.whole, failure };
-  }
-
-  readAt(events: Buffer, at: number): number {
+  protected readAt(events: Buffer, at: number): number {
     const quick = this.#started ? this.#quick(events, at) : -1;
     if (quick !== -1) {
-      this.#passed.pass(events, at, quick);
+      this.passed.pass(events, at, quick);
       return quick;
     }
     const frame = frameAt(events, at);
     const end = at + frame.length;
-    if (this.#read(frame)) this.#passed.pass(events, at, end);
+    if (this.#read(frame)) this.passed.pass(events, at, end);
     return end;
   }
 
@@ -92,10 +77,6 @@ export class PassedEventReader implements PassedReader, FrameReader {
     return stop === -1 ? blockEventEnd(events, at) : stop;
   }
 
-  /**
-   * @returns whether the event is to be passed on
-   * @throws UpstreamError for an error event, and for what is no event of a message
-   */
   #read(frame: Buffer): boolean {
     if (!this.#started && this.#beginsAt(frame)) return false;
     if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
@@ -116,9 +97,9 @@ export class PassedEventReader implements PassedReader, FrameReader {
     return true;
   }
 
-  /** Whether a ping waits with the beginning of the message, since nothing has followed that yet: it is no output. */
+  /** A ping before any output waits with the start: it is no output. */
   #holds(ping: Buffer): boolean {
-    if (this.#start === null || !this.#passed.isEmpty) return false;
+    if (this.#start === null || !this.passed.isEmpty) return false;
     if (this.#start.length > maxHeldBytes) return false;
     this.#start = Buffer.concat([this.#start, ping]);
     return true;
@@ -130,13 +111,12 @@ export class PassedEventReader implements PassedReader, FrameReader {
     if (typeof within(told).output_tokens === 'number') this.#isCounted = true;
   }
 
-  /** What the message began with is no count of its output. */
+  /** The output count of `message_start` is not final. */
   #end(): void {
     this.ended = true;
     if (!this.#isCounted) this.usage = { ...this.usage, isPartial: true };
   }
 
-  /** Whether the event begins the message, written as the API writes it. */
   #beginsAt(frame: Buffer): boolean {
     const data = startData(frame);
     const message = data === null ? null : quickStart(data, this.#own);
@@ -153,7 +133,7 @@ export class PassedEventReader implements PassedReader, FrameReader {
   }
 }
 
-/** A document that came in several `data` lines goes out in as many: a line without the name would not belong to the event. */
+/** A document of several `data` lines keeps them: a line without the field name would not belong to the event. */
 const dataLines = (document: Buffer): Buffer =>
   document.includes(0x0a) ? Buffer.from(document.toString('latin1').replaceAll('\n', '\ndata: '), 'latin1') : document;
 

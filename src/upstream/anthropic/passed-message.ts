@@ -17,7 +17,6 @@ const [messageName, typeName, usageName] = ['message', 'type', 'usage'].map((nam
 type UsageOf = (told: unknown) => Usage;
 const answerUsage: UsageOf = (told) => withBesides(wholeUsage(told), told);
 
-/** @throws UpstreamError for what is no message */
 export const ownAnswer = (document: Buffer, own: OwnNames): OwnDocument => {
   if (tape.scan(document)) {
     const type = tape.kind(0) === Kind.object ? tape.member(0, typeName) : -1;
@@ -31,14 +30,12 @@ export const ownAnswer = (document: Buffer, own: OwnNames): OwnDocument => {
   return { ...parsedMessage(document, 0, message, own, answerUsage), outputBytes: writtenBytes(message.content) };
 };
 
-/** UTF-8 bytes of the text, thinking and tool input of blocks; what a server's own tools have found is not the model's. */
 const writtenBytes = (content: unknown): number =>
   (Array.isArray(content) ? content : []).reduce<number>((sum, block) => {
     const { text, thinking, input } = within(block);
     return sum + textBytes(text) + textBytes(thinking) + (input === undefined ? 0 : jsonBytes(input));
   }, 0);
 
-/** The data of the event that begins a message, written as upstreams write it; null for any other. */
 export const quickStart = (document: Buffer, own: OwnNames): OwnDocument | null => {
   if (!tape.scan(document) || tape.kind(0) !== Kind.object) return null;
   const message = tape.member(0, messageName);
@@ -47,16 +44,12 @@ export const quickStart = (document: Buffer, own: OwnNames): OwnDocument | null 
     : scannedMessage(document, message, own, wholeUsage);
 };
 
-/**
- * The data of the event that begins a message, by what it has been parsed to.
- * @throws UpstreamError for what is none
- */
 export const parsedStart = (document: Buffer, event: Fields, own: OwnNames): OwnDocument => {
   const message = fieldsOf(event.message, 'message');
   return parsedMessage(document, outerMembers(document).get('message')!.valueStart, message, own, wholeUsage);
 };
 
-/** Of a message on the tape only the usage is parsed; null where something is not as usual. */
+/** Parses only the usage; null if the message is not in the usual form. */
 const scannedMessage = (document: Buffer, message: number, own: OwnNames, usageOf: UsageOf): OwnDocument | null => {
   const usage = tape.member(message, usageName);
   const edits = scannedNames(tape, message, own);
@@ -64,7 +57,6 @@ const scannedMessage = (document: Buffer, message: number, own: OwnNames, usageO
   return { document: edited(document, edits), usage: usageOf(tape.value(usage)), outputBytes: 0 };
 };
 
-/** @param start where the message is in the document */
 const parsedMessage = (
   document: Buffer,
   start: number,

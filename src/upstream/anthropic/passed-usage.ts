@@ -4,13 +4,10 @@ import { within } from '../transport/fields.ts';
 import { mostPassedTokens } from '../transport/own-names.ts';
 import { readUsage } from './anthropic-blocks.ts';
 
-/** Turns of the model that was asked, or of the one that answered for it: the counts of the whole have them. */
+/** The total usage already includes these turns. */
 const counted = ['message', 'fallback_message'];
 
-/**
- * What an upstream has used besides the turns of its model, which the counts of the whole leave out: to sum up the context, or to
- * ask an adviser. Null where nothing is said of it.
- */
+/** What the total usage leaves out: summing up the context, asking an adviser. Null if nothing is reported. */
 const besidesOf = (told: unknown): Usage | null => {
   const { iterations } = within(told);
   if (!Array.isArray(iterations)) return null;
@@ -34,10 +31,8 @@ const plusTokens = (one: Usage, other: Usage): Usage => ({
   cache_read_input_tokens: one.cache_read_input_tokens + other.cache_read_input_tokens,
 });
 
-/** What is told at the beginning of an answer: nothing has been done besides. @param known what has been told before */
 export const wholeUsage = (told: unknown, known?: Usage): Usage => readUsage(told, mostPassedTokens, known);
 
-/** Adds what was used besides, where it is told. */
 export const withBesides = (whole: Usage, told: unknown): Usage => {
   const besides = besidesOf(told);
   return besides === null ? whole : plus(whole, besides);

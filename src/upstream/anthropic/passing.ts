@@ -7,7 +7,6 @@ import { ownAnswer } from './passed-message.ts';
 
 const path = '/v1/messages';
 
-/** The messages API of an endpoint for clients that speak it: bytes pass, and only usage is read (contract L.1). */
 export const passingMessages = (endpoint: Endpoint): MessagesPassing => ({
   answer: (request, options) => {
     const { body, headers, id, model } = request;

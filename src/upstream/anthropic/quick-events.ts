@@ -1,4 +1,4 @@
-/** Events of a streamed message as the API itself writes them, told by their bytes. Whatever is written otherwise is parsed. */
+/** Recognises events of a streamed message in the API's usual form by their bytes; all others are parsed. */
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -19,13 +19,11 @@ const textHeads = [
 const deltaTail = bytesOf('"}}\n\n');
 const blockStartHead = bytesOf('event: content_block_start\ndata: {"type":"content_block_start","index":');
 const blockStopHeads = [bytesOf('event: content_block_stop\ndata: {"type":"content_block_stop","index":')];
-/** Of blocks that begin empty, behind their index. */
 const emptyBlocks = [
   bytesOf(',"content_block":{"type":"text","text":""}}\n\n'),
   bytesOf(',"content_block":{"type":"thinking","thinking":"","signature":""}}\n\n'),
 ];
 const startHead = bytesOf('event: message_start\ndata: {"type":"message_start"');
-/** Of the head, what comes before the data. */
 const startLineBytes = startHead.indexOf(0x7b);
 const stopHead = bytesOf('event: message_stop\ndata: {"type":"message_stop"');
 
@@ -35,27 +33,24 @@ const isAt = (bytes: Uint8Array, at: number, what: Uint8Array): boolean => {
   return true;
 };
 
-/** The place after the head that stands there, -1 where none of them does. */
+/** -1 if none of them is there. */
 const afterOne = (bytes: Uint8Array, at: number, heads: readonly Uint8Array[]): number => {
   for (const head of heads) if (isAt(bytes, at, head)) return at + head.length;
   return -1;
 };
 
-/** The place after the end of an event whose last line goes on at `from`; -1 where more lines follow. */
+/** -1 if the event has more lines. */
 const afterLastLine = (bytes: Buffer, from: number): number => {
   const feed = bytes.indexOf(lineFeed, from);
   return bytes[feed + 1] === lineFeed ? feed + 2 : -1;
 };
 
-/** An event that adds text to a block. */
 export interface TextDelta {
-  /** The place after its blank line. */
   readonly end: number;
-  /** Of the text, in UTF-8. */
   readonly textBytes: number;
 }
 
-/** The event at this place of whole events, if it adds text, thinking or input of a tool; null for any other. */
+/** Null unless the event adds text, thinking or tool input. */
 export const textDeltaAt = (bytes: Buffer, from: number): TextDelta | null => {
   if (!isAt(bytes, from, deltaHead)) return null;
   let at = from + deltaHead.length;
@@ -67,7 +62,7 @@ export const textDeltaAt = (bytes: Buffer, from: number): TextDelta | null => {
   for (at = start; bytes[at] !== quote; at++) {
     if (bytes[at] === lineFeed) return null;
     if (bytes[at] !== backslash) continue;
-    // It stands for one byte; \u for one to four.
+    // A simple escape is one byte; \u is one to four.
     if (bytes[at + 1] === letterU) return null;
     escapes += 1;
     at += 1;
@@ -86,11 +81,9 @@ export const blockEventEnd = (bytes: Buffer, at: number): number => {
   return rest === -1 ? -1 : afterLastLine(bytes, rest);
 };
 
-/** The place after the event there, if it ends the message; -1 for any other. */
 export const stopEventEnd = (bytes: Buffer, at: number): number =>
   isAt(bytes, at, stopHead) ? afterLastLine(bytes, at + stopHead.length) : -1;
 
-/** The data of an event that begins a message; null for any other. */
 export const startData = (frame: Buffer): Buffer | null => {
   if (!isAt(frame, 0, startHead)) return null;
   return afterLastLine(frame, startHead.length) === frame.length ? frame.subarray(startLineBytes, -2) : null;

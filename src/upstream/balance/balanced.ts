@@ -16,14 +16,12 @@ import { Breaker, type BreakerState } from './breaker.ts';
 import { type Asked, firstOf, type Group, type Member, tell } from './first-of.ts';
 import { Rotation } from './rotation.ts';
 
-/** One of the upstreams of a model, as it is declared. */
 interface Part extends Pick<Member, 'name' | 'model' | 'weight' | 'priority' | 'upstream'> {}
 
-/** How one of several upstreams does. */
 export interface UpstreamHealth {
   readonly name: string;
   readonly state: BreakerState;
-  /** Wall time from which it may be asked again; null where that is now. */
+  /** Wall time from which it may be asked again; null if now. */
   readonly until: Millis | null;
 }
 
@@ -32,10 +30,10 @@ export interface Balanced {
   readonly health: () => readonly UpstreamHealth[];
 }
 
-/** A burst of failures after the start finds this many retries saved, the most that there can be. */
+/** Most retries saved, and those at the start. */
 const savedRetries = 10;
 
-/** @param id of the model, for the signals */
+/** @param id of the model, for signals */
 export const newMember = (id: string, part: Part, { clock }: { readonly clock: Clock }): Member => {
   const breaker = new Breaker(clock, (isOpen) => {
     const names = { model: id, upstream: member.name };
@@ -46,12 +44,7 @@ export const newMember = (id: string, part: Part, { clock }: { readonly clock: C
   return member;
 };
 
-/**
- * Several upstreams of one model as one: by priority, then by weight, and where one fails before it has begun to answer, the
- * next (contract L.2). An API passes where all of them speak it.
- *
- * @param members at least one; requests name the model as the first calls it
- */
+/** By priority, then weight (contract L.2). Requests name the model as the first member does. */
 export const balanced = (members: readonly Member[], clock: Clock): Balanced => {
   const group: Group = { members, rotation: new Rotation(), retries: new RetryBudget(savedRetries) };
   return { upstream: upstreamOf(group), health: () => members.map((member) => healthOf(member, clock)) };
@@ -67,7 +60,6 @@ const upstreamOf = (group: Group): Upstream => {
   const [first] = members as readonly [Member];
   const all = (has: (upstream: Upstream) => unknown): boolean => members.every(({ upstream }) => has(upstream));
   const bodyFor = bodiesFor(first.model);
-  /** With the upstream's own name of the model, or what was written for this upstream. */
   const requestFor = <T extends { readonly model: string }>(
     request: T | WrittenRequest,
     member: Member,
@@ -121,7 +113,7 @@ const upstreamOf = (group: Group): Upstream => {
   };
 };
 
-/** Those that have a place for all of the request: there is one, or it would have been refused. */
+/** Never empty: such a request was refused. */
 const ableTo = (group: Group, request: GenerateRequest | WrittenRequest): Group => {
   const { members } = group;
   const able = members.filter((member, index) =>
@@ -152,7 +144,7 @@ const bodiesFor =
     return { ...request, body: edited(request.body, [{ start, end, text: JSON.stringify(model) }]) };
   };
 
-/** @param ask with the options that tell that this upstream has begun, which is long before the end of some answers */
+/** @param ask gets the options that report that this upstream has begun, long before some answers end */
 const whole = async <T>(
   group: Group,
   options: GenerateOptions,
@@ -166,13 +158,13 @@ const whole = async <T>(
   return value;
 };
 
-/** Until its first piece is there, a stream has not begun: the next upstream can still take its place. */
+/** A stream begins with its first piece; until then the next upstream can take over. */
 const streamed = <T>(
   group: Group,
   { signal, counted }: GenerateOptions,
   ask: (member: Member) => AsyncIterable<T>,
 ): AsyncIterable<T> => {
-  // It holds the request, which is let go as soon as no other upstream can need it.
+  // Holds the request; released as soon as no other upstream can need it.
   let asking: typeof ask | null = ask;
   const begin = async (): Promise<Begun<T>> => {
     const begun = await firstOf(group, signal, async (member) => {
@@ -198,7 +190,7 @@ async function* piecesOf<T>(begin: () => Promise<Begun<T>>): AsyncGenerator<T, v
     tell(member, attempt, error);
     throw error;
   } finally {
-    // Whoever leaves early has been answered as long as that.
+    // A reader that leaves early was answered until then.
     attempt.answered();
     await pieces.return?.();
   }

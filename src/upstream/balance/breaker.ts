@@ -1,8 +1,7 @@
 import type { Clock, Millis } from '../../clock.ts';
 
-/** Failures in a row that open it. */
 const mostFailures = 5;
-/** How long it stays open at first, and at most: each probe that fails doubles it. */
+/** The first opening; each failed probe doubles it up to the maximum. */
 const firstOpenMs: Millis = 1_000;
 const mostOpenMs: Millis = 4_000;
 /** The longest pause that an upstream may ask for. */
@@ -10,16 +9,11 @@ const mostPauseMs: Millis = 30_000;
 
 export type BreakerState = 'closed' | 'open' | 'half_open' | 'paused';
 
-/** One request to an upstream. Of what it tells only the first word about its end counts. */
 export interface Attempt {
-  /** An answer has begun. */
   began(): void;
-  /** The upstream has answered, whatever it said to the client. */
   answered(): void;
   failed(): void;
-  /** The upstream wants no request for so long. */
   paused(ms: Millis): void;
-  /** It ended before it told anything of the upstream. */
   abandoned(): void;
 }
 
@@ -28,24 +22,23 @@ export class Breaker {
   readonly #clock: Clock;
   readonly #changed: (isOpen: boolean) => void;
   #failures = 0;
-  /** 0 while it is closed. */
   #openMs: Millis = 0;
   #openUntil: Millis = 0;
   #pausedUntil: Millis = 0;
   #probe: Attempt | null = null;
 
-  /** `changed` hears when it has opened and when it has closed again. */
+  /** @param changed called on opening and closing */
   constructor(clock: Clock, changed: (isOpen: boolean) => void) {
     this.#clock = clock;
     this.#changed = changed;
   }
 
-  /** Whether the upstream may be asked now. Open for long enough, it lets one request through at a time: the probe. */
+  /** After the open time one request at a time goes through as a probe. */
   get isFree(): boolean {
     return this.#probe === null && this.freeInMs === 0;
   }
 
-  /** When it may be asked, as far as is known: a probe under way may end at any moment. */
+  /** An estimate: a probe under way may end at any moment. */
   get freeInMs(): Millis {
     return Math.max(0, Math.max(this.#openUntil, this.#pausedUntil) - this.#clock.monotonic());
   }
@@ -79,7 +72,7 @@ export class Breaker {
     return attempt;
   }
 
-  /** While it is open, only the probe counts: the others began before. */
+  /** While open, only the probe counts: the others began before. */
   #answered(attempt: Attempt): void {
     if (this.#probe === attempt) this.#close();
     else if (this.#openMs === 0) this.#failures = 0;

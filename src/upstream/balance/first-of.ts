@@ -4,42 +4,32 @@ import type { RetryBudget } from '../transport/retry-budget.ts';
 import type { Attempt, Breaker } from './breaker.ts';
 import type { Rotation } from './rotation.ts';
 
-/** One of the upstreams of a model. */
 export interface Member {
   /** Its name in the declaration, else its place there. */
   readonly name: string;
-  /** Its own name of the model. */
   readonly model: string;
   readonly weight: number;
-  /** The lowest comes first. */
   readonly priority: number;
   readonly upstream: Upstream;
   readonly breaker: Breaker;
-  /** How it failed last. */
   failure: UpstreamError | null;
 }
 
-/** The upstreams of one model. */
 export interface Group {
   readonly members: readonly Member[];
   readonly rotation: Rotation<Member>;
-  /** Of the whole model: however many upstreams fail, no more requests come of it than a tenth. */
+  /** Shared by the model: retries stay below a tenth of its requests however many upstreams fail. */
   readonly retries: RetryBudget;
 }
 
-/** What an upstream has answered, or begun to answer. */
+/** A whole answer, or the start of a streamed one. */
 export interface Asked<T> {
   readonly member: Member;
   readonly attempt: Attempt;
   readonly value: T;
 }
 
-/**
- * Asks the upstreams one after the other until one answers (contract L.2).
- *
- * @param ask sends the request; what it resolves with must not have gone to the client yet
- * @throws the signal's reason, or the UpstreamError of the last that was asked
- */
+/** What `ask` resolves with must not have reached the client (contract L.2). @throws the last UpstreamError */
 export const firstOf = async <T>(
   group: Group,
   signal: Cancellation,
@@ -78,10 +68,9 @@ const candidates = ({ members }: Group, asked: ReadonlySet<Member>): readonly Me
   return best;
 };
 
-/** Whether another upstream is asked for the same. */
 const goesOn = (error: UpstreamError): boolean => !error.begun && isItsOwn(error);
 
-/** Whether the upstream has failed. Any other 4xx but those of its account is about the request; what is below is no answer. */
+/** Other 4xx than those of the operator's account concern the request. */
 const isItsOwn = ({ code, status }: UpstreamError): boolean =>
   status === undefined ? itsOwn.has(code) : status < 400 || status >= 500 || status === 429 || status === 401;
 
@@ -91,7 +80,6 @@ const itsOwn: ReadonlySet<UpstreamError['code']> = new Set([
   'provider_timeout',
 ]);
 
-/** Lets the breaker know how an attempt has failed. */
 export const tell = (member: Member, attempt: Attempt, error: unknown): void => {
   if (!(error instanceof UpstreamError)) {
     // The client has left, or the fault is ours.
@@ -107,10 +95,9 @@ export const tell = (member: Member, attempt: Attempt, error: unknown): void => 
   }
 };
 
-/** What the client is told where no upstream is left: the last failure, and when the first of them may be asked again. */
+/** The last failure, with the time until an upstream becomes available. */
 const refusalOf = ({ members }: Group, failure: UpstreamError | null): UpstreamError => {
   const first = members.reduce((one, other) => (other.breaker.freeInMs < one.breaker.freeInMs ? other : one));
-  // One that may not be asked has failed.
   const { code, message, status, cause, length } = (failure ?? first.failure)!;
   const retryAfterSeconds = Math.max(1, Math.ceil(first.breaker.freeInMs / 1000));
   return new UpstreamError(code, message, { retryAfterSeconds, status, begun: false, cause, length });

@@ -1,11 +1,7 @@
-/**
- * Smooth weighted round robin: of any run of picks among the same candidates, each has its share of the weights, spread
- * evenly. What has rested takes its place again where it left it.
- */
+/** Smooth weighted round robin; a candidate that returns resumes where it left off. */
 export class Rotation<T extends { readonly weight: number }> {
   readonly #credit = new Map<T, number>();
 
-  /** One of the candidates, of which there is at least one. */
   pick(candidates: readonly T[]): T {
     let total = 0;
     let best = candidates[0]!;

@@ -7,37 +7,34 @@ import { ResponseParser, type ResponseReader } from './response-parser.ts';
 import type { Due, Sweep } from './sweep.ts';
 import { type Trust, tlsFault } from './trust.ts';
 
-/** Where connections go. */
 export interface Origin {
-  /** A name, or an address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Whom to trust; null for a connection without TLS. */
+  /** Null without TLS. */
   readonly trust: Trust | null;
   readonly lookup: LookupFunction;
   readonly connectMs: Millis;
-  /** How long a connection waits for its next request. */
   readonly keepMs: Millis;
 }
 
-/** Who sends a request and reads its answer. */
+/** Sends a request and reads its answer. */
 export interface Asker extends ResponseReader {
-  /** The request goes out on this connection, at once or when it is open. */
+  /** The request goes out on this connection, now or when it opens. */
   taken(connection: Connection): void;
-  /** The last call, instead of `end`. `answered`: whether anything of an answer had come, beside interim ones. */
+  /** The last call, instead of `end`. `answered`: whether a non-interim part of an answer had come. */
   failed(error: unknown, answered: boolean): void;
 }
 
-/** Told of the ends of requests and connections. */
+/** Called at the ends of requests and connections. */
 export interface Keeper {
   readonly sweep: Sweep;
   free(connection: Connection): void;
   gone(connection: Connection): void;
 }
 
-/** A body up to this is copied into the string of its head, which is cheaper than a write of two pieces. */
+/** A body up to this size is copied into the string of its head, which is cheaper than two writes. */
 const oneStringBytes = 12_288;
-/** A read fills it and is handed over before the next begins, whichever connection it is of. */
+/** Shared by all connections: a read is handed over before the next begins. */
 const readBuffer = Buffer.allocUnsafeSlow(65_536);
 
 /** One connection: one request after another, each answered before the next is sent. */
@@ -50,7 +47,6 @@ export class Connection implements Due {
   #dead = false;
   #paused = false;
   #asker: Asker | null = null;
-  /** Until it has been written. */
   #request: HttpRequest | null = null;
   #answered = false;
   #parser: ResponseParser | null = null;
@@ -66,7 +62,6 @@ export class Connection implements Due {
     this.#socket.on('close', () => this.#lose(new HttpFault('closed', 'the connection was closed')));
   }
 
-  /** Sends the request, once the connection is open. */
   ask(request: HttpRequest, asker: Asker): void {
     this.#request = request;
     this.#asker = asker;
@@ -76,7 +71,7 @@ export class Connection implements Due {
     if (this.#open) this.#write();
   }
 
-  /** Whether it is open, or was: what has been asked on it has gone out. */
+  /** Also true after the end: requests on it have been sent. */
   get open(): boolean {
     return this.#open;
   }
@@ -85,7 +80,7 @@ export class Connection implements Due {
     return this.#paused;
   }
 
-  /** What has been read is still handed over; nothing more is read until `resume`. */
+  /** Bytes already read are still handed over. */
   pause(): void {
     this.#paused = true;
     this.#socket.pause();
@@ -97,13 +92,13 @@ export class Connection implements Due {
     this.#socket.resume();
   }
 
-  /** Closes it now. Who has asked is told nothing more. */
+  /** Closes without a call to the asker. */
   destroy(): void {
     this.#asker = null;
     this.#lose(null);
   }
 
-  /** It has been too long in opening, or idle for long enough. */
+  /** The connect or idle time is over. */
   due(): void {
     this.#lose(new HttpFault('connect_timeout', 'the connection took too long to open'));
   }
@@ -122,7 +117,7 @@ export class Connection implements Due {
     const socket = connectTls(
       {
         ...{ host, port, lookup, secureContext: trust.context, ALPNProtocols: ['http/1.1'] },
-        // Not left to a variable of the environment.
+        // Explicit, so that no environment variable changes it.
         rejectUnauthorized: true,
         ...(isIP(host) === 0 && { servername: host }),
       },
@@ -156,7 +151,7 @@ export class Connection implements Due {
 
   #read(piece: Buffer): void {
     const parser = this.#parser;
-    // An answer to no request must not become that of the next.
+    // A late answer must not become that of the next request.
     if (parser === null) {
       this.#lose(new HttpFault('protocol', 'bytes came that no request has asked for'));
       return;
@@ -185,7 +180,7 @@ export class Connection implements Due {
     if (this.#dead) return;
     this.#asker = null;
     this.#parser = null;
-    // An answer that came before all of its request had gone out leaves the rest of it in the way.
+    // An early answer leaves unsent bytes of its request in the way.
     if (keepMs === 0 || this.#socket.writableLength > 0) {
       this.#lose(null);
       return;
@@ -195,7 +190,7 @@ export class Connection implements Due {
     this.#keeper.free(this);
   }
 
-  /** @param error null where nobody is to be told */
+  /** @param error null to report nothing */
   #lose(error: unknown): void {
     if (this.#dead) return;
     this.#dead = true;

@@ -1,13 +1,9 @@
-/** Why a connection gave no whole answer, where the system itself has no error for it. */
 export class HttpFault extends Error {
   override readonly name = 'HttpFault';
-  /**
-   * `protocol`: what came is no sound answer. `closed`: the other side ended the connection too early. `address`: the name
-   * leads where no upstream may be.
-   */
+  /** `protocol`: invalid answer. `closed`: ended too early. `address`: not allowed for upstreams. */
   readonly code: 'protocol' | 'closed' | 'connect_timeout' | 'certificate' | 'address';
 
-  /** `message` goes into the log: it has nothing of what has come over the connection, but for its certificate. */
+  /** `message` is logged: it may quote the certificate, nothing else that came over the connection. */
   constructor(code: HttpFault['code'], message: string) {
     super(message);
     this.code = code;

@@ -2,26 +2,25 @@ import { type Asker, Connection, type Keeper, type Origin } from './connection.t
 import type { HttpRequest } from './request.ts';
 import type { Sweep } from './sweep.ts';
 
-/** The connections to one origin. The one that has been used last is used next, so that those beyond need end. */
+/** The connections to one origin, last used first, so that surplus ones expire. */
 export class Pool implements Keeper {
   readonly sweep: Sweep;
   readonly #origin: Origin;
   readonly #most: number;
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
-  /** Without a connection yet, in the order in which they came. */
   readonly #waiting = new Map<Asker, HttpRequest>();
   #closed: (() => void) | null = null;
   #closing: Promise<void> | null = null;
 
-  /** @param connections at once, at most; further requests wait for one */
+  /** @param connections at most; further requests wait */
   constructor(origin: Origin, connections: number, sweep: Sweep) {
     this.#origin = origin;
     this.#most = connections;
     this.sweep = sweep;
   }
 
-  /** Before it returns, the asker may be told its connection, or that the pool has been closed; nothing else. */
+  /** Before it returns, only `taken` or `failed` (pool closed) may be called. */
   ask(request: HttpRequest, asker: Asker): void {
     if (this.#closing !== null) {
       asker.failed(new Error('the pool has been closed'), false);
@@ -33,7 +32,6 @@ export class Pool implements Keeper {
     else this.#waiting.set(asker, request);
   }
 
-  /** Whoever still waits for a connection does so no longer. */
   forget(asker: Asker): void {
     this.#waiting.delete(asker);
     this.#endIfDone();
@@ -56,7 +54,6 @@ export class Pool implements Keeper {
     this.#endIfDone();
   }
 
-  /** Ends idle connections; resolves when all requests that have been asked have ended. */
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve) => {
       this.#closed = resolve;
@@ -66,7 +63,7 @@ export class Pool implements Keeper {
     return this.#closing;
   }
 
-  /** An idle connection whose time is not over: the upstream may have closed the others a moment ago. */
+  /** Not one whose time is over: the upstream may just have closed it. */
   #usable(): Connection | undefined {
     const connection = this.#idle.pop();
     if (connection === undefined || connection.dueAt > this.sweep.now()) return connection;

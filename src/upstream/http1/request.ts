@@ -1,18 +1,11 @@
-/** A request whose body is known when it begins. */
 export interface HttpRequest {
-  /** The request line and the header fields with their blank line, as Latin-1. */
   readonly head: string;
   readonly body: Buffer;
 }
 
 const safe = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/**
- * A POST with these header fields, beside those that HTTP itself needs.
- *
- * @param host as in a URL, with the port where it is not the usual one
- * @throws Error for a value that does not fit into one line of Latin-1. The value is not in its message.
- */
+/** @throws Error, without the value, for one that is not a line of Latin-1 */
 export const post = (
   host: string,
   path: string,

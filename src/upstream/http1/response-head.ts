@@ -3,31 +3,26 @@ import { unsound } from './fault.ts';
 
 const value = '[\\t\\x20-\\x7e\\x80-\\xff]*';
 const fields = `(?:\\r\\n[!#$%&'*+.^_\`|~0-9A-Za-z-]+:${value})*`;
-/** No bare line end, no folded line, no control character, no space before a colon: nothing that others may read otherwise. */
+/** Refuses what other readers could parse differently: bare line ends, folded lines, spaces before colons. */
 const headForm = new RegExp(`^HTTP/1\\.[01] [1-9]\\d\\d(?: ${value})?${fields}$`);
 const trailerForm = new RegExp(`^${fields}$`);
 
-/** How the end of a body is told. */
 export interface Framing {
   readonly by: 'length' | 'chunks' | 'close';
-  /** The length, where that is how; else 0. */
+  /** 0 unless the body has a length. */
   readonly bytes: number;
 }
 
-/** The status line and the header fields of an answer. */
 export class ResponseHead {
   readonly status: number;
   readonly framing: Framing;
-  /** How long the connection may be kept for another request: 0 for not at all, Infinity where the upstream says nothing. */
+  /** 0: not reusable; Infinity: the upstream names no time. */
   readonly keepMs: Millis;
   readonly #text: string;
   /** The same length as the text, since only Latin-1 is in it. */
   readonly #lower: string;
 
-  /**
-   * @param text of a head, without its blank line, as Latin-1
-   * @throws HttpFault for what is no sound head of HTTP/1
-   */
+  /** @param text of a head as Latin-1, without its blank line. @throws HttpFault */
   constructor(text: string) {
     if (!text.startsWith('HTTP/1.')) throw unsound('the answer is not HTTP/1');
     if (!headForm.test(text)) throw unsound('the head of the answer has a malformed line');
@@ -38,7 +33,6 @@ export class ResponseHead {
     this.keepMs = this.#keepMs();
   }
 
-  /** The value of a field by its lower-case name, that of a repeated one as HTTP joins them: with commas. */
   header(name: string): string | undefined {
     const start = `\r\n${name}:`;
     let found: string | undefined;
@@ -76,7 +70,7 @@ export class ResponseHead {
     return this.#text[7] === '0';
   }
 
-  /** A status that has no body, with fields that announce one: it may come all the same. */
+  /** A bodiless status with fields that announce a body: it may come. */
   #isBodyUnsure(): boolean {
     const isEmpty = this.status === 204 || this.status === 304;
     return isEmpty && (this.header('content-length') ?? this.header('transfer-encoding') ?? '0') !== '0';
@@ -88,5 +82,5 @@ export const checkTrailers = (text: string): void => {
   if (!trailerForm.test(text)) throw unsound('the trailers of the answer have a malformed line');
 };
 
-/** `trim` would take a no-break space for one. */
+/** `trim` would also remove a no-break space. */
 const withoutSpace = (text: string): string => text.replace(/^[\t ]+/, '').replace(/[\t ]+$/, '');

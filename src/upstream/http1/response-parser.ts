@@ -2,20 +2,16 @@ import type { Millis } from '../../clock.ts';
 import { HttpFault, unsound } from './fault.ts';
 import { checkTrailers, ResponseHead } from './response-head.ts';
 
-/** Who reads an answer. The calls come in this order, `body` any number of times. */
+/** Calls come in this order, `body` any number of times. */
 export interface ResponseReader {
   head(head: ResponseHead): void;
-  /** The piece is lent: it is valid until the call returns. */
   body(piece: Buffer): void;
-  /** The answer is complete. */
   end(): void;
 }
 
-/** Largest head, and largest trailers, in bytes. */
 const maxBlockBytes = 16_384;
 /** Interim answers (100 to 199) before the one that counts. */
 const maxInterim = 16;
-/** Of all chunks of an answer together, in bytes. */
 const maxExtensionBytes = 16_384;
 /** Digits of a chunk's length: up to 4 GiB. */
 const maxSizeDigits = 8;
@@ -40,14 +36,12 @@ type State =
   | 'to close'
   | 'over';
 
-/** Reads one answer from its bytes, cut anywhere. It takes nothing that two readers could understand differently. */
+/** Parses one answer from bytes cut anywhere; refuses everything that two readers could understand differently. */
 export class ResponseParser {
   readonly #reader: ResponseReader;
   #state: State = 'head';
-  /** What has come of a head or of trailers that are not there yet as a whole. */
   #held: Buffer | null = null;
   #interim = 0;
-  /** Of the body, or of this chunk, that have not come yet. */
   #left = 0;
   #digits = 0;
   #extensionBytes = 0;
@@ -57,27 +51,23 @@ export class ResponseParser {
     this.#reader = reader;
   }
 
-  /** @throws HttpFault; what came before the fault has been given to the reader */
+  /** @throws HttpFault; earlier bytes have reached the reader */
   push(piece: Buffer): void {
     let at = 0;
     while (at < piece.length && this.#state !== 'over') at = this.#step(piece, at);
   }
 
-  /**
-   * The other side has ended the connection, or its half of it.
-   * @throws HttpFault unless that ends the answer
-   */
+  /** The peer has ended its side. @throws HttpFault unless that ends the answer */
   close(): void {
     if (this.#state === 'to close') this.#finish(true);
     else if (this.#state !== 'over') throw new HttpFault('closed', 'the connection was closed before the answer ended');
   }
 
-  /** Nothing more is read; the reader is told nothing more. */
+  /** No further calls to the reader. */
   stop(): void {
     this.#state = 'over';
   }
 
-  /** Whether anything of an answer has come that is not interim. */
   get begun(): boolean {
     return this.#state !== 'head' || this.#held !== null;
   }
@@ -86,12 +76,11 @@ export class ResponseParser {
     return this.#state === 'over';
   }
 
-  /** For how long another request may follow on the connection once the answer is over; 0 for not at all. */
+  /** 0: the connection is not reusable. */
   get keepMs(): Millis {
     return this.#keepMs;
   }
 
-  /** @returns where the next step begins */
   #step(piece: Buffer, at: number): number {
     switch (this.#state) {
       case 'head':
@@ -123,7 +112,7 @@ export class ResponseParser {
     }
   }
 
-  /** A head up to its blank line; or trailers, which begin with the line end of the last chunk's length. */
+  /** Trailers begin with the line end of the last chunk's length. */
   #block(piece: Buffer, at: number): number {
     const fresh = piece.subarray(at);
     const held = this.#held?.length ?? 0;
@@ -148,7 +137,7 @@ export class ResponseParser {
     return next;
   }
 
-  /** What can never become a head is refused at once, and not when a deadline ends the wait for its blank line. */
+  /** Refuses a broken head at once instead of at the deadline. */
   #checkUnfinished(bytes: Buffer, held: number): void {
     for (let feed = bytes.indexOf(lineFeed, held); feed !== -1; feed = bytes.indexOf(lineFeed, feed + 1)) {
       if (bytes[feed - 1] !== carriageReturn) throw unsound(`the ${this.#state} of the answer has a bare line feed`);
@@ -168,7 +157,7 @@ export class ResponseParser {
     const { framing } = head;
     this.#keepMs = head.keepMs;
     this.#reader.head(head);
-    // The reader may have had enough.
+    // The reader may have stopped it.
     if (this.#state === 'over') return;
     if (framing.by === 'chunks') this.#nextChunk();
     else if (framing.by === 'close') this.#state = 'to close';
@@ -234,7 +223,7 @@ export class ResponseParser {
     if (byte !== expected) throw unsound('a chunk of the answer does not end where its length says');
   }
 
-  /** @param isLast whether nothing follows: who sends more than the answer cannot be asked again */
+  /** @param isLast whether nothing follows: a peer that sends more than the answer gets no further request */
   #finish(isLast: boolean): void {
     this.#state = 'over';
     if (!isLast) this.#keepMs = 0;

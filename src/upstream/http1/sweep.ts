@@ -1,6 +1,5 @@
 import type { Clock, Millis } from '../../clock.ts';
 
-/** Something that has a deadline. */
 export interface Due {
   /** By the clock's monotonic time; Infinity for never. It may change at any moment. */
   readonly dueAt: Millis;
@@ -10,9 +9,8 @@ export interface Due {
 const everyMs: Millis = 100;
 
 /**
- * Deadlines that move with every piece that comes: one timer looks at all of them, so that moving one is an assignment.
- * None is early, and none much later than a tenth of a second. What has come is read before they are looked at: a process
- * that was busy for long must not take its own silence for that of the other side.
+ * One timer checks all deadlines, so that moving one is an assignment. None fires early, or much more than 0.1 s late.
+ * Bytes that have arrived are read first: a busy process must not take its own pause for the peer's silence.
  */
 export class Sweep {
   readonly #clock: Clock;

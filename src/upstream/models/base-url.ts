@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 
-/** An absolute http or https URL of an upstream, without credentials, query, fragment, final slash or `/v1`. */
+/** Without credentials, query, fragment, final slash or `/v1`. */
 export const baseUrlSchema = z
   .string()
   .max(2048)
@@ -20,7 +20,7 @@ export const baseUrlSchema = z
     return url.origin + path;
   });
 
-/** One list per version: a rule for mapped addresses would match every IPv4 address in a common one. */
+/** A list per version: in a common one a rule for mapped addresses would match every IPv4 address. */
 const private4 = new BlockList();
 const private6 = new BlockList();
 for (const [network, prefix] of [
@@ -38,7 +38,7 @@ for (const [network, prefix] of [
   private4.addSubnet(network, prefix, 'ipv4');
 }
 for (const [network, prefix] of [
-  // Forms that carry an IPv4 address inside, whatever it is: mapped, compatible, translated, 6to4, Teredo.
+  // Forms that embed an IPv4 address: mapped, compatible, translated, 6to4, Teredo.
   ['::', 96],
   ['::ffff:0:0', 96],
   ['64:ff9b::', 32],
@@ -52,14 +52,14 @@ for (const [network, prefix] of [
   private6.addSubnet(network, prefix, 'ipv6');
 }
 
-/** Whether an IP address is not one of the public internet: loopback, private, link-local, multicast or wrapped. */
+/** Loopback, private, link-local, multicast and wrapped addresses. */
 export const isPrivateAddress = (address: string): boolean => {
   const version = isIP(address);
   if (version === 4) return private4.check(address, 'ipv4');
   return version === 0 || private6.check(address, 'ipv6');
 };
 
-/** What is wrong with a base URL of an endpoint that is not declared to be on a private network, or null. */
+/** Null for a public URL. */
 export const publicUrlFault = (baseUrl: string): string | null => {
   const url = new URL(baseUrl);
   const remedy = 'set "private_network": true if that is meant';

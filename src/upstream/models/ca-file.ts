@@ -4,7 +4,7 @@ import type { PinnedCa } from '../http1/trust.ts';
 
 const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** @throws Error that says what is wrong with the file, and names it */
+/** @throws Error that names the file and its fault */
 export const readCaFile = (file: string): PinnedCa => {
   let text: string;
   try {
@@ -29,7 +29,6 @@ const isCertificate = (pem: string): boolean => {
   }
 };
 
-/** What is wrong with the field `ca_file` of an upstream at this URL, both of which may be anything; null for nothing. */
 export const caFileFault = (file: unknown, baseUrl: unknown): string | null => {
   if (typeof file !== 'string') return null;
   if (typeof baseUrl === 'string' && /^http:/i.test(baseUrl.trim())) return 'only an https upstream has a certificate';

@@ -1,4 +1,4 @@
-/** The models of a gateway without a models file: simulated ones, so that it answers out of the box. */
+/** Used without a models file. */
 export const defaultModels = {
   models: [
     {
@@ -13,7 +13,7 @@ export const defaultModels = {
       upstream: { kind: 'simulated', thinking_tokens: 0 },
     },
     {
-      // Priced, so that the credit balance has something to show.
+      // Priced, so that credit balances change.
       id: 'weir-sim-thinking-1',
       name: 'weir/weir-sim-thinking-1',
       display_name: 'Weir Sim Thinking 1',

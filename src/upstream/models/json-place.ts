@@ -1,7 +1,4 @@
-/**
- * Where a text that is not JSON stops being the beginning of some: an index, the text's length if it merely ends too
- * soon. Node 20 does not tell for a short text, so it is found by halving.
- */
+/** The index of the fault, found by halving, since Node 20 gives no place for a short text. */
 export const faultyAt = (text: string): number => {
   let [good, bad] = [0, text.length + 1];
   while (bad - good > 1) {

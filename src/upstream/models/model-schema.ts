@@ -33,23 +33,20 @@ const id = z
     'not a model id: 1 to 200 of A-Z a-z 0-9 . _ : @ + / -, a letter or digit first',
   );
 const label = z.string().min(1).max(200);
-/** A plain decimal of US dollars (contract A.4). */
 const price = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{1,12})?$/, 'not a plain decimal of at most 12 decimals, such as "0.000003"');
 const priceOrFree = price.default('0');
 /** What some upstreams bill at another price, or beside tokens (contract M.4). */
 const furtherPrices = {
-  /** Of input into a cache that lives longer than the usual one: as the other where nothing is said. */
+  /** By default as `input_cache_write`. */
   input_cache_write_long: price.optional(),
-  /** Of tokens of audio: as others where nothing is said. */
   input_audio: price.optional(),
   output_audio: price.optional(),
   /** Of one search that the upstream itself makes. */
   web_search: price.optional(),
   file_search: price.optional(),
 };
-/** Those of a service tier; what is not said costs what it does outside of it. */
 const tierPrices = z.strictObject({
   prompt: price.optional(),
   completion: price.optional(),
@@ -63,7 +60,7 @@ const tierFault = (name: string): string | null => {
   if (usualTiers.includes(name)) return 'is how requests are served usually: its prices are those outside of it';
   return tierName.test(name) ? null : 'not the name of a service tier: 1 to 32 of a-z 0-9 _ -, a letter first';
 };
-/** By their names, as answers of the upstream have them. */
+/** By the name that the upstream's answers have. */
 const tiers = z.record(z.string(), tierPrices).superRefine((declared, context) => {
   for (const name of Object.keys(declared)) {
     const message = tierFault(name);
@@ -72,34 +69,29 @@ const tiers = z.record(z.string(), tierPrices).superRefine((declared, context) =
 });
 const millis = (most: number) => z.int().min(0).max(most);
 
-/** Time and length of a simulated model's answers; without delays it answers at once. */
+/** Without delays it answers at once. */
 const simulated = z.strictObject({
   kind: z.literal('simulated'),
   model: label.optional(),
-  /** Milliseconds until the first token. */
   first_token_ms: millis(600_000).default(0),
-  /** Milliseconds from one token to the next. */
   token_ms: millis(60_000).default(0),
-  /** Tokens of a text answer, about. */
   output_tokens: z.int().min(1).max(100_000).default(64),
-  /** How far, as a share, an answer's length may lie from `output_tokens`; 0 makes it exact. */
+  /** The relative spread around `output_tokens`; 0 makes it exact. */
   output_tokens_variation: z.number().min(0).max(1).default(0.5),
   /** Tokens of thinking where the request asks for it; 0 for a model that does not think. */
   thinking_tokens: z.int().min(0).max(100_000).default(32),
   tokens_per_delta: z.int().min(1).max(1_000).default(1),
 });
 
-/** The name of the environment variable that holds the key. */
 const keyVariable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'not the name of an environment variable');
 
 /** A server that is reached over HTTP. Timeouts as contract L.4, `provider_timeout`. */
 const endpoint = {
   model: label.optional(),
-  /** Without `/v1`. */
   base_url: baseUrlSchema,
-  /** Declares that the endpoint is on this machine or network: plain http and private addresses are allowed then. */
+  /** Allows plain http and private addresses. */
   private_network: z.boolean().default(false),
-  /** Certificates in PEM form: only what these authorities have signed is trusted then. */
+  /** PEM; then only certificates signed by these are trusted. */
   ca_file: z.string().min(1).max(4096).optional(),
   /** Most connections at once; further requests wait for one. */
   connections: z.int().min(1).max(65_536).default(1024),
@@ -109,10 +101,8 @@ const endpoint = {
   total_timeout_ms: z.int().min(1).max(3_600_000).default(600_000),
 };
 
-/** One that speaks the messages API. */
 const anthropic = z.strictObject({ kind: z.literal('anthropic'), ...endpoint, api_key_env: keyVariable });
 
-/** One that speaks chat completions. */
 const openai = z.strictObject({
   kind: z.literal('openai'),
   ...endpoint,
@@ -122,20 +112,19 @@ const openai = z.strictObject({
   apis: set(['chat', 'responses'])
     .refine((apis) => apis.includes('chat'), 'has to have "chat"')
     .default(['chat']),
-  /** How it calls the most tokens of an answer. Many servers know the old name alone; newer models of OpenAI only the new one. */
+  /** Many servers know only the old name, newer models of OpenAI only the new one. */
   max_tokens_name: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
 });
 
-/** How one of several upstreams takes part (contract L.2). */
+/** The share of one of several upstreams (contract L.2). */
 const part = {
-  /** For the operator, in the log and in `GET /v1/ready`; by default its place in the list, from 0. */
+  /** Default: its index. */
   name: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'not a name: 1 to 64 of A-Z a-z 0-9 . _ -, a letter first')
     .optional(),
   /** Its share of the requests, beside the others of its priority. */
   weight: z.int().min(1).max(1000).default(1),
-  /** The lowest comes first. */
   priority: z.int().min(0).max(1000).default(0),
 };
 
@@ -144,7 +133,6 @@ export const modelSchema = z.strictObject({
   name: label.optional(),
   display_name: label.optional(),
   object: z.literal('model').optional(),
-  /** Unix seconds of the release; 0 where it is not known. */
   created: z.int().min(0).max(253_402_300_799).default(0),
   root: id.optional(),
   parent: z.union([z.literal(''), id]).default(''),
@@ -157,7 +145,7 @@ export const modelSchema = z.strictObject({
       completion: priceOrFree,
       image: priceOrFree,
       request: priceOrFree,
-      /** Of input from the cache and into it; as other input where nothing is said. */
+      /** By default as other input. */
       input_cache_read: price.optional(),
       input_cache_write: price.optional(),
       ...furtherPrices,
@@ -177,19 +165,18 @@ export const modelSchema = z.strictObject({
   context_length: z.int().min(1).max(100_000_000),
   max_output_length: z.int().min(1).max(100_000_000),
   sampling_limits: samplingLimitsSchema.default({}),
-  /** Whether a final assistant message is continued (contract G.1). By default not where an upstream is of kind `openai`. */
+  /** By default false if an upstream is of kind `openai` (contract G.1). */
   prefill: z.boolean().optional(),
   /** A smaller `thinking.budget_tokens` is raised to it (contract G.1). */
   min_thinking_tokens: z.int().min(1).max(999_990).default(1024),
   /** Whether requests in the upstream's own API pass as they are (contract L.1); a simulated model never passes. */
   passthrough: z.boolean().default(true),
-  /** The only organization that may use the model: it may name state that the upstream keeps (contract L.1). */
+  /** The only organization that may use the model and name state that the upstream keeps (contract L.1). */
   dedicated_to: z
     .string()
     .regex(/^org_[0-9A-Za-z]{1,64}$/, 'not the id of an organization')
     .optional(),
   upstream: z.discriminatedUnion('kind', [simulated, anthropic, openai]).optional(),
-  /** Instead of `upstream`. */
   upstreams: z
     .array(z.discriminatedUnion('kind', [simulated.extend(part), anthropic.extend(part), openai.extend(part)]))
     .min(1)
@@ -204,7 +191,6 @@ export type DeclaredAnthropic = Readonly<z.output<typeof anthropic>>;
 
 export type DeclaredOpenai = Readonly<z.output<typeof openai>>;
 
-/** With what the declaration names: the key, which is empty where there is none, and the authorities of its file, if it names one. */
 interface Reached {
   readonly apiKey: Secret;
   readonly ca: PinnedCa | null;
@@ -212,5 +198,4 @@ interface Reached {
 export type ReachedAnthropic = DeclaredAnthropic & Reached;
 export type ReachedOpenai = DeclaredOpenai & Reached;
 
-/** What it takes to reach a server, whatever it speaks. */
 export type ReachedEndpoint = Omit<ReachedAnthropic, 'kind' | 'api_key_env'>;

@@ -17,11 +17,7 @@ import { type Environment, type Fault, field, upstreamFaults } from './upstream-
 
 type Declared = z.output<typeof modelSchema>;
 
-/**
- * A hosted model: the fields of the Model resource that do not depend on the caller or on the operator's name
- * (`owned_by`, `access.available`, `access.locked`, `access.missing_requirements` are the gateway's), and what the
- * gateway must know to check a request.
- */
+/** The Model resource without what depends on caller or operator, and what checks of requests need. */
 export interface Model
   extends Readonly<
     Omit<
@@ -33,14 +29,11 @@ export interface Model
   readonly name: string;
   readonly display_name: string;
   readonly root: string;
-  /** US dollars, as plain decimals (contract A.4). */
   readonly pricing: ModelPricing;
-  /** The same of requests that the upstream serves in another way than the usual one, by its name of it; absent where there is none. */
+  /** Prices by the upstream's name of the service tier. */
   readonly service_tier_pricing?: Readonly<Record<string, ModelPricing>>;
-  /** Whether a final assistant message is continued. */
   readonly prefill: boolean;
   readonly sampling_limits: SamplingLimits;
-  /** contract A.4. */
   readonly sampling_limits_revision: string;
 }
 
@@ -48,31 +41,22 @@ type ModelPricing = Omit<Declared['pricing'], 'input_cache_read' | 'service_tier
   readonly input_cache_read: string;
 };
 
-/** How a model is reached. */
 type DeclaredUpstream = DeclaredSimulated | ReachedAnthropic | ReachedOpenai;
 
-/** One of the upstreams of a model. */
 interface DeclaredPart {
-  /** Its name, or its place in the list. */
   readonly name: string;
   readonly weight: number;
   readonly priority: number;
-  /** The upstream's own name of the model. */
   readonly upstreamModel: string;
   readonly upstream: DeclaredUpstream;
 }
 
 export interface DeclaredModel {
   readonly model: Model;
-  /** At least one. */
   readonly upstreams: readonly DeclaredPart[];
 }
 
-/**
- * The models that the text of a models file declares, in its order; the built-in ones for null.
- *
- * @throws Error whose message names every fault with its path, on a line each. It holds no value of the environment.
- */
+/** Null: the built-in models. @throws Error with each fault's path, without values of the environment */
 export const loadModels = (text: string | null, env: Environment): readonly DeclaredModel[] => {
   const raw = text === null ? defaultModels : parseJson(text);
   const parsed = modelsFileSchema.safeParse(raw);
@@ -91,7 +75,7 @@ const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment
       display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
       root: fields.root ?? fields.id,
       ...pricingOf(fields.pricing),
-      // Not every server that speaks chat completions goes on where an assistant message ends; some begin anew.
+      // Some such servers begin anew instead of continuing an assistant message.
       prefill: fields.prefill ?? !parts.some(({ kind }) => kind === 'openai'),
       sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),
     }),
@@ -114,14 +98,14 @@ const pricingOf = ({ service_tiers: tiers, ...usual }: Declared['pricing']) => {
   return { pricing: whole(usual), ...(each.length > 0 && { service_tier_pricing: Object.fromEntries(each) }) };
 };
 
-/** The longest that an answer of these models may take, with all upstreams of one that are asked after each other. */
+/** Sums the upstreams of a model, which may be asked one after another. */
 export const longestAnswerMs = (models: readonly DeclaredModel[]): number => {
   const longest = ({ upstreams }: DeclaredModel): number =>
     upstreams.reduce((sum, { upstream }) => sum + (upstream.kind === 'simulated' ? 0 : upstream.total_timeout_ms), 0);
   return Math.max(0, ...models.map(longest));
 };
 
-/** The same without credentials, for a thread that asks no upstream. */
+/** For threads that call no upstream. */
 export const withoutCredentials = (models: readonly DeclaredModel[]): readonly DeclaredModel[] =>
   models.map(({ model, upstreams }) => ({
     model,
@@ -138,7 +122,7 @@ const reachedBy = <T extends DeclaredAnthropic | DeclaredOpenai>(each: T, env: E
   ca: each.ca_file === undefined ? null : readCaFile(each.ca_file),
 });
 
-/** JSON.parse quotes the text in its message, and an operator may have pasted a key: only the place is told. */
+/** JSON.parse quotes the text, which may hold a pasted key: only the place is reported. */
 const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
@@ -148,7 +132,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** What no schema of one field can see. It reads the raw input, so that it reports even where the schema refuses. */
+/** Faults across fields. Reads the raw input, so that it reports even if the schema refuses. */
 const crossFaults = (raw: unknown, env: Environment): Fault[] => {
   const models = field(raw, 'models');
   if (!Array.isArray(models)) return [];

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from './canonical-json.ts';
 
-/** The vocabulary of sampling parameters (contract A.4). */
 export const samplingParameters = [
   'temperature',
   'top_p',
@@ -37,7 +36,6 @@ const limit = z
 
 export const samplingLimitsSchema = z.partialRecord(z.enum(samplingParameters), limit);
 
-/** Bounds of sampling parameters of one model; `{}` means the service's own (contract A.4). */
 export type SamplingLimits = Readonly<z.output<typeof samplingLimitsSchema>>;
 
 /** `""` for `{}`, else the first 16 hex digits of SHA-256 of the canonical JSON (contract A.4). */

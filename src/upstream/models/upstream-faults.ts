@@ -8,11 +8,10 @@ export interface Fault {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A field of a value that may be anything. */
 export const field = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-/** What no schema of one field can see of the upstreams of a model, which may be anything. Paths begin at the model. */
+/** Faults across the upstreams of a model. Paths begin at the model. */
 export const upstreamFaults = (model: unknown, env: Environment): readonly Fault[] => {
   if (typeof model !== 'object' || model === null) return [];
   const one = field(model, 'upstream');
@@ -32,7 +31,6 @@ export const upstreamFaults = (model: unknown, env: Environment): readonly Fault
   return faults;
 };
 
-/** Those that are reached over HTTP. */
 const remoteKinds: ReadonlySet<unknown> = new Set(['anthropic', 'openai']);
 
 const faultsOf = (upstream: unknown, env: Environment, path: readonly PropertyKey[]): Fault[] => {
@@ -50,13 +48,12 @@ const faultsOf = (upstream: unknown, env: Environment, path: readonly PropertyKe
   return faults;
 };
 
-/** What is wrong with an upstream beside those before it. */
 const besideOthers = (before: readonly unknown[], upstream: unknown, path: readonly PropertyKey[]): Fault[] => {
   const name = field(upstream, 'name');
   const namesake = name === undefined ? -1 : before.findIndex((other) => field(other, 'name') === name);
   return namesake < 0 ? [] : [{ path: [...path, 'name'], message: `the name of upstreams[${namesake}] too` }];
 };
-/** Short words in capitals: an operator may have put the key itself there, which is not repeated. */
+/** The value is repeated only if it is short capital words: an operator may have put the key itself there. */
 const looksLikeName = /^([A-Z]{1,12}|[A-Z][A-Z0-9]{0,11}(_[A-Z0-9]{1,12})+)$/;
 
 const apiKeyFault = (name: unknown, env: Environment): string | null => {

@@ -5,35 +5,30 @@ const letterU = 0x75;
 const zero = 0x30;
 const nine = 0x39;
 
-/** A value that differs from one event to the next: a string between its quotes, or a whole number without a sign. */
+/** A string between its quotes or an unsigned whole number that differs between events. */
 export interface Varying {
   readonly start: number;
   readonly end: number;
-  /** The model has written it. */
   readonly isText?: boolean;
   readonly isNumber?: boolean;
-  /** It does not differ, and is left out. */
+  /** It is constant, and left out. */
   readonly isCut?: boolean;
 }
 
-/** A part of bytes. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** An event that is like the last. */
 export interface Alike {
   readonly end: number;
-  /** Of its text, in UTF-8. */
   readonly bytes: number;
-  /** What is left out of it. */
   readonly cut: Span | null;
 }
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= zero && byte <= nine;
 
-/** Bytes from which on a call into native code is worth it. */
+/** From here on a native call is cheaper. */
 const longPiece = 64;
 
 const isAt = (bytes: Buffer, at: number, what: Buffer): boolean => {
@@ -45,21 +40,20 @@ const isAt = (bytes: Buffer, at: number, what: Buffer): boolean => {
 };
 
 /**
- * Most events of a stream are alike but for few values, one of which is the text that they carry: all else is the same, byte
- * for byte, so that whatever the last one meant the next one means. Such an event need not be read.
+ * Most events of a stream differ only in a few values, one of them the text. If the other bytes equal those of the
+ * last event, so does the meaning, and the event need not be parsed.
  */
 export class AlikeEvents {
-  /** What is before, between and after the values that differ; nothing where no event has been learnt. */
+  /** The constant parts between the values that differ; empty until an event is learnt. */
   #same: readonly Buffer[] = [];
   #varying: readonly Varying[] = [];
   #cut: Buffer = Buffer.alloc(0);
 
-  /** No event is like the last any more. */
   forget(): void {
     this.#same = [];
   }
 
-  /** @param varying of the document in the event, in their order @param start of the document */
+  /** @param varying in their order. @param start of the document in the frame */
   learn(frame: Buffer, varying: readonly Varying[], start: number): void {
     let from = 0;
     const same = varying.map((value) => {
@@ -72,7 +66,7 @@ export class AlikeEvents {
     this.#varying = varying;
   }
 
-  /** The event that begins there; null for one that is not like the last. */
+  /** Null if the event there is unlike the last. */
   textAt(bytes: Buffer, from: number): Alike | null {
     const same = this.#same;
     if (same.length === 0 || !isAt(bytes, from, same[0]!)) return null;
@@ -94,7 +88,7 @@ export class AlikeEvents {
         for (; bytes[at] !== quote; at++) {
           if (at >= bytes.length || bytes[at] === lineFeed) return null;
           if (bytes[at] !== backslash) continue;
-          // It stands for one byte; \u for one to four.
+          // A simple escape is one byte; \u is one to four.
           if (bytes[at + 1] === letterU) return null;
           escapes += 1;
           at += 1;

@@ -7,15 +7,15 @@ const opening: ReadonlySet<number> = new Set([0x5b, brace]);
 const closing: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 const blank: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** Follows the arguments of a call, which are a JSON object, from piece to piece, and tells when it is whole. */
+/** Finds the end of a call's arguments, a JSON object in pieces. */
 export class ArgumentsEnd {
   #depth = 0;
   #isText = false;
   #isEscaped = false;
-  /** Whether it is: nothing but white space can follow. */
+  /** Only white space may follow. */
   isWhole = false;
 
-  /** @throws UpstreamError for what stands before the object, or after it */
+  /** @throws UpstreamError for bytes around the object */
   add(piece: string): void {
     for (let at = 0; at < piece.length; at++) {
       const code = piece.charCodeAt(at);

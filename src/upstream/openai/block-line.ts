@@ -3,28 +3,21 @@ import { maxAnswerBytes } from '../transport/limits.ts';
 import { malformed } from '../transport/upstream-errors.ts';
 import { ArgumentsEnd } from './arguments-end.ts';
 
-/** A block on its way. */
 export interface Part {
   readonly block: Exclude<AnswerBlock, { type: 'redacted_thinking' }>;
   /** Of a call: where its arguments end. */
   readonly arguments: ArgumentsEnd | null;
-  /** What has come while another block was being written. */
+  /** Text that came while another block was being written. */
   waiting: string;
-  /** Whether anything has been written of it. */
   isWritten: boolean;
   hasEnded: boolean;
 }
 
-/**
- * Puts the blocks of an answer one after another: servers write parallel calls in turns, and blocks never interleave (contract G.5).
- * The first is written as it comes. It ends when another begins, but for a call whose arguments are not whole: then the other waits.
- */
+/** Servers interleave parallel calls, contract G.5 does not: a block waits while another call's JSON is incomplete. */
 export class BlockLine {
   readonly #parts: Part[] = [];
   #waitingBytes = 0;
-  /** Of text, thinking and arguments. */
   bytes = 0;
-  /** Blocks that have ended. */
   ended = 0;
 
   get last(): Part | undefined {
@@ -40,7 +33,7 @@ export class BlockLine {
     return part;
   }
 
-  /** @throws UpstreamError for more of a call that has ended, and for arguments that are no object */
+  /** @throws UpstreamError for more of an ended call, or arguments that are no object */
   add(part: Part, text: string, chunks: Chunk[]): void {
     if (part.hasEnded) {
       if (text.trim() === '') return;
@@ -59,7 +52,7 @@ export class BlockLine {
     while (this.#parts.length > 1 && isOver(this.#parts[0]!)) this.#endFirst(chunks);
   }
 
-  /** @param isCut whether the answer was cut off. @throws UpstreamError for arguments that do not end, where it was not */
+  /** @throws UpstreamError for incomplete arguments, unless `isCut` */
   end(isCut: boolean, chunks: Chunk[]): void {
     while (this.#parts.length > 0) {
       const { arguments: end, isWritten, waiting } = this.#parts[0]!;
@@ -83,7 +76,7 @@ export class BlockLine {
 
   #endFirst(chunks: Chunk[]): void {
     const part = this.#parts.shift()!;
-    // A call without arguments has none, and its input is an object all the same.
+    // A call without arguments has the input `{}`.
     if (part.arguments !== null && !part.isWritten) this.#write(part, '{}', chunks);
     chunks.push({ type: 'block_stop', index: this.ended });
     part.hasEnded = true;

@@ -7,13 +7,11 @@ import { BlockLine, type Part } from './block-line.ts';
 import { type CallId, firstChoice, textIn, thoughtIn } from './chat-completion.ts';
 import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
 
-/** Turns the chunks of a streamed chat completion into those of an answer. */
 export class ChatChunkReader implements ChunkReader {
   readonly #mostTokens: number;
   readonly #callId: CallId;
   #started = false;
   readonly #line = new BlockLine();
-  /** Calls by their index at the upstream. */
   readonly #calls = new Map<number, Part>();
   #called = 0;
   #lastIndex = -1;
@@ -26,13 +24,12 @@ export class ChatChunkReader implements ChunkReader {
     return this.#usage;
   }
 
-  /** @param mostTokens that a count of tokens may say */
+  /** @param mostTokens bounds reported counts */
   constructor(mostTokens: number, callId: CallId) {
     this.#mostTokens = mostTokens;
     this.#callId = callId;
   }
 
-  /** @throws UpstreamError for an error and for what is no chunk */
   read(data: string): readonly Chunk[] {
     if (this.ended) return [];
     if (data === '[DONE]') return this.finish();
@@ -50,7 +47,7 @@ export class ChatChunkReader implements ChunkReader {
     return chunks;
   }
 
-  /** Not every server says `[DONE]`, but all say why they have finished. */
+  /** Not every server sends `[DONE]`; all send a finish reason. */
   finish(): readonly Chunk[] {
     if (this.#finish === null) throw malformed('the stream ends before the answer does');
     const chunks: Chunk[] = [];
@@ -98,7 +95,7 @@ export class ChatChunkReader implements ChunkReader {
     if (text !== '') this.#line.add(part, text, chunks);
   }
 
-  /** Servers that write a call in one piece may leave its index out; one with a name is then another call. */
+  /** Servers that send a call in one piece may omit its index; a name then begins another call. */
   #indexOf({ index }: Fields, { name }: Fields): number {
     if (index == null) return name == null ? this.#lastIndex : this.#called;
     if (Number.isSafeInteger(index) && (index as number) >= 0) return index as number;
@@ -106,6 +103,6 @@ export class ChatChunkReader implements ChunkReader {
   }
 }
 
-/** Some servers give all calls the same index: they differ by their ids, and each has a name. */
+/** Some servers give all calls one index; they differ by id, and each has a name. */
 const isAnother = ({ block }: Part, id: unknown, { name }: Fields): boolean =>
   id !== null && name != null && name !== '' && block.type === 'tool_use' && block.id !== id;

@@ -6,14 +6,9 @@ import { toolUse } from '../transport/tool-use.ts';
 import { contentRefused, malformed } from '../transport/upstream-errors.ts';
 import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
 
-/** For a call that the server gives no id. */
 export type CallId = (index: number) => string;
 
-/**
- * The answer in the text of a chat completion, `mostTokens` being the most that a count of tokens may say.
- *
- * @throws UpstreamError `provider_error` for anything else, `content_refused` if nothing came because of a filter
- */
+/** @throws UpstreamError `provider_error` for what is no completion, `content_refused` if a filter left nothing */
 export const readCompletion = (text: string, mostTokens: number, callId: CallId): Answer => {
   const completion = fieldsOf(parsedJson(text, 'the answer'), 'the answer');
   if (!Array.isArray(completion.choices)) throw malformed('the answer has no choices');
@@ -35,11 +30,11 @@ export const readCompletion = (text: string, mostTokens: number, callId: CallId)
   };
 };
 
-/** The one that was asked for: whatever is said of others is not read. */
+/** Further choices are ignored. */
 export const firstChoice = (choices: readonly unknown[]): Fields | null =>
   choices.map((choice) => fieldsOf(choice, 'a choice')).find(({ index }) => index == null || index === 0) ?? null;
 
-/** The text of a message or of a delta, by the fields that servers write it in; null where there is none. */
+/** Null if no field of the known servers has text. */
 export const textIn = (message: Fields): string | null => {
   const { content, refusal } = message;
   const text = Array.isArray(content) ? content.map(partText).join('') : content;
@@ -52,7 +47,6 @@ const partText = (part: unknown): string => {
   return type === 'text' ? stringOf(text, 'text') : '';
 };
 
-/** What was thought before it: `reasoning_content` here, `reasoning` there. */
 export const thoughtIn = ({ reasoning_content, reasoning }: Fields): string | null => {
   const thought = reasoning_content ?? reasoning;
   return thought == null || thought === '' ? null : stringOf(thought, 'reasoning');
@@ -66,7 +60,7 @@ const saidIn = (message: Fields): readonly AnswerBlock[] => {
   ];
 };
 
-/** @param isCut whether the answer was cut off: a call whose arguments do not end is then left out */
+/** @param isCut whether the answer was cut off: an incomplete call is then left out */
 const callsOf = (calls: unknown, isCut: boolean, callId: CallId): readonly AnswerBlock[] => {
   if (calls == null) return [];
   if (!Array.isArray(calls)) throw malformed('tool_calls is not a list');
@@ -79,7 +73,7 @@ const callsOf = (calls: unknown, isCut: boolean, callId: CallId): readonly Answe
   });
 };
 
-/** Undefined for what is no JSON. Numbers keep their digits, those of the outermost object too. */
+/** Undefined for what is no JSON. Numbers keep their digits. */
 const argumentsOf = (said: unknown): unknown => {
   if (said == null || said === '') return {};
   if (typeof said !== 'string') return said;

@@ -3,17 +3,13 @@ import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a server wants to have said in its own way. */
+/** How servers of the API differ. */
 export interface ChatDialect {
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
-  /** Whether the model thinks: one that does not may refuse even to be told so. */
   readonly thinks: boolean;
 }
 
-/**
- * The body of a chat completion for a request that is not `inexpressible`. The table in `src/inference/translation/README.md`
- * says what becomes of each part.
- */
+/** For a request that is not `inexpressible`. `src/inference/translation/README.md` has each part. */
 export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: ChatDialect): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, stop_sequences, tools, metadata } = request;
   return {
@@ -34,7 +30,7 @@ export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: 
 const systemMessages = (system: GenerateRequest['system']): readonly Fields[] =>
   system === undefined || system.length === 0 ? [] : [{ role: 'system', content: textContent(system) }];
 
-/** One message as one or more: results of tools are messages of their own, and have to follow the calls. */
+/** Tool results are messages of their own and must follow the calls. */
 const messagesOf = ({ role, content }: Message): readonly Fields[] => {
   if (typeof content === 'string') return [{ role, content }];
   if (role === 'assistant') return [assistantOf(content)];
@@ -63,7 +59,7 @@ const callOf = ({ id, name, input }: InputBlock): Fields => ({
   function: { name, arguments: jsonText(input) },
 });
 
-/** A failure is said in words: the API knows none. */
+/** The API has no field for a failure. */
 const resultOf = ({ tool_use_id, content, is_error }: InputBlock): Fields => {
   const blocks = (content ?? '') as string | readonly InputBlock[];
   const said = blocks.length === 0 ? '' : textContent(blocks);
@@ -75,7 +71,7 @@ const failed = (said: ReturnType<typeof textContent>): ReturnType<typeof textCon
   return said === '' ? 'Error' : `Error: ${said}`;
 };
 
-/** Text as a string where there is one block of it: not every server takes parts everywhere. */
+/** A single text is a string: some servers do not take parts everywhere. */
 const textContent = (content: string | readonly InputBlock[]): string | readonly Fields[] => {
   if (typeof content === 'string') return content;
   const [only] = content;
@@ -117,7 +113,7 @@ const nameOf = (type: ToolChoice['type'], name: string | undefined): unknown => 
   return type === 'any' ? 'required' : type;
 };
 
-/** Any object at all is JSON mode. Every other schema is to be kept to, which is what `strict` says. */
+/** A bare object type is JSON mode; every other schema is strict. */
 const formatOf = (output: GenerateRequest['output_config']): unknown => {
   const schema = output?.format?.schema;
   if (schema === undefined) return undefined;

@@ -3,18 +3,14 @@ import { noUsage, type StopReason, type Usage } from '../port.ts';
 import { detailsOf, tierOf } from '../transport/details.ts';
 import { type Fields, isCount, tokensOf, within } from '../transport/fields.ts';
 
-/** What an answer tells outside of its `usage` that its upstream bills by. */
+/** Billed items outside `usage`. */
 export interface Beside {
-  /** How it was served. */
   readonly tier: unknown;
   readonly webSearches?: number;
   readonly fileSearches?: number;
 }
 
-/**
- * The `usage` of chat completions, in which cached tokens are part of the prompt and reasoning is part of the completion; null
- * for what is none. No count is believed beyond `most`, and none of cached tokens beyond the prompt.
- */
+/** Cached tokens are part of the prompt, reasoning of the completion. No count exceeds `most`. */
 export const readUsage = (value: unknown, most: number, beside: Beside): Usage | null => {
   const { prompt_tokens, prompt_tokens_details, completion_tokens, completion_tokens_details, total_tokens } =
     within(value);
@@ -31,7 +27,6 @@ export const readUsage = (value: unknown, most: number, beside: Beside): Usage |
   );
 };
 
-/** What an upstream counts, in the words of no API. */
 interface Counts {
   readonly input: unknown;
   readonly ofInput: Fields;
@@ -40,17 +35,14 @@ interface Counts {
   readonly total: unknown;
 }
 
-/**
- * What was thought is in no count of some servers but that of all tokens: their output is the rest of it. Where they say how much was
- * thought, it is no more than that.
- */
+/** Some servers count thinking only in `total_tokens`: the rest of it is output, up to the reported reasoning. */
 const thoughtBeside = (taken: number, written: number, total: unknown, reasoning: unknown, most: number): number => {
   const rest = isCount(total, most) ? tokensOf(total, most, 0) - taken - written : 0;
   const thought = tokensOf(reasoning, most, 0);
   return Math.max(0, thought > 0 ? Math.min(rest, thought) : rest);
 };
 
-/** Null where neither the input nor the output is counted. */
+/** Null if neither input nor output is counted. */
 export const usageOf = (
   { input, ofInput, output, ofOutput, total }: Counts,
   most: number,
@@ -70,7 +62,7 @@ export const usageOf = (
   const details = detailsOf({
     service_tier: tierOf(beside.tier),
     input_cache_write_long: tokensOf(long, stored, 0),
-    // Of what comes from a cache nobody says how much of it is audio.
+    // How much of the cached input is audio is unknown.
     input_audio: tokensOf(heard, rest, 0),
     output_audio: tokensOf(spoken, written, 0),
     web_search: beside.webSearches,
@@ -87,7 +79,7 @@ export const usageOf = (
   };
 };
 
-/** What an answer used whose upstream does not say all: of the output what its bytes are about, so that nothing comes for free. */
+/** Missing output counts are estimated from bytes, so that nothing is free. */
 export const guessedUsage = (told: Usage | null, outputBytes: number): Usage =>
   told !== null && (told.output_tokens > 0 || outputBytes === 0)
     ? told
@@ -98,11 +90,7 @@ export interface Stop {
   readonly stop_sequence: string | null;
 }
 
-/**
- * Why an answer ended.
- * @param called whether it calls tools: where one was demanded by name, some servers only say `stop`
- * @param sequence the matched one, which some servers tell beside the reason
- */
+/** @param called after a named tool choice some servers report `stop` */
 export const readStop = (reason: unknown, called: boolean, sequence: unknown): Stop => {
   if (reason === 'length') return { stop_reason: 'max_tokens', stop_sequence: null };
   if (called) return { stop_reason: 'tool_use', stop_sequence: null };

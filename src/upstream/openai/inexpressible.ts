@@ -1,6 +1,5 @@
 import type { GenerateRequest, Inexpressible, InputBlock, Message, Tool } from '../port.ts';
 
-/** Stop sequences that the API takes. */
 const mostStops = 4;
 
 type Path = Inexpressible['path'];
@@ -8,10 +7,7 @@ type Path = Inexpressible['path'];
 const parameter = (path: Path, message: string): Inexpressible => ({ path, message, code: 'unsupported_parameter' });
 const block = (path: Path, message: string): Inexpressible => ({ path, message, code: 'unsupported_content_block' });
 
-/**
- * The first thing in a request that chat completions have no place for (contract L.3): it is refused by its name, since a model
- * that never sees it would answer something else than was asked. Null where there is none.
- */
+/** Refused by name (contract L.3): a model that never sees it would answer another question. */
 export const inexpressible = (request: GenerateRequest): Inexpressible | null =>
   inParameters(request) ?? inSystem(request.system) ?? inMessages(request.messages) ?? inTools(request.tools);
 
@@ -51,7 +47,7 @@ const inMessages = (messages: readonly Message[]): Inexpressible | null =>
     return first(content, (each, index) => inBlock(each, [...path, 'content', index]));
   });
 
-/** What chat completions have a place for, by the type of the block; `cache_control` is a hint, and `caller` what G.4 adds. */
+/** Expressible fields by block type; `cache_control` is a hint, `caller` is added by G.4. */
 const known: Readonly<Record<string, readonly string[]>> = {
   text: ['text'],
   image: ['source'],
@@ -85,7 +81,7 @@ const inBlock = (each: InputBlock, path: Path): Inexpressible | null => {
 
 const strangeField = (each: object, names: readonly string[]): string | null => {
   for (const [name, value] of Object.entries(each)) {
-    // Unset in one of the ways in which SDKs write it.
+    // SDKs write unset fields as null or an empty list.
     const isUnset = value == null || (Array.isArray(value) && value.length === 0);
     if (!isUnset && !names.includes(name) && !hints.includes(name)) return name;
   }

@@ -12,7 +12,6 @@ import { inexpressible } from './inexpressible.ts';
 import { passingChat, passingResponses } from './passing.ts';
 
 export interface OpenaiDependencies extends EndpointDependencies {
-  /** Of the model, in tokens: no count that the upstream reports is believed beyond it. */
   readonly contextLength: number;
   /** Whether the model is declared to reason. */
   readonly thinks: boolean;
@@ -20,7 +19,6 @@ export interface OpenaiDependencies extends EndpointDependencies {
 
 const path = '/v1/chat/completions';
 
-/** A model behind an HTTP endpoint that speaks chat completions. */
 export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDependencies): Upstream => {
   const endpoint = new Endpoint(declared, headersOf, dependencies);
   const { contextLength, thinks } = dependencies;
@@ -51,17 +49,13 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
   };
 };
 
-/**
- * A server without a key is sent none. The id of the request has the name that OpenAI gives it: some servers refuse an
- * `x-request-id` that is no UUID.
- */
+/** OpenAI's name of the request id: some servers refuse an `x-request-id` that is no UUID. */
 const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requestId: string) => {
   const key = apiKey.reveal();
   const headers = { ...asked, 'x-client-request-id': requestId };
   return key === '' ? headers : { ...headers, authorization: `Bearer ${key}` };
 };
 
-/** Ids of calls that no other answer has. */
 const callIds =
   ({ requestId }: GenerateOptions): CallId =>
   (index) =>

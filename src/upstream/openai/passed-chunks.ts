@@ -3,7 +3,7 @@ import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
+import { dataOf, FrameReader, frameAt, Passage } from '../transport/event-frames.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
 import { maxHeldBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
@@ -22,41 +22,33 @@ const dataHead = nameBytes('data: ');
 const doneFrame = nameBytes('data: [DONE]\n\n');
 const lineFeed = 0x0a;
 
-/** What a chunk says beside its text. */
 interface Read {
-  /** UTF-8 bytes that the model wrote. */
   readonly textBytes: number;
   readonly isFinish: boolean;
   readonly usage: Usage | null;
-  /** Whether it has no choice: then there is nothing but usage. */
   readonly isEmpty: boolean;
-  /** Of the document, the member that says that there is no usage yet. */
+  /** The span of a null `usage` member. */
   readonly noUsage: Span | null;
-  /** What differs from one such chunk to the next: its one text, where it says nothing else; nothing of any other. */
+  /** Empty unless the chunk has one text and nothing else that varies. */
   readonly varying: readonly Varying[];
 }
 
-/**
- * Reads along while the chunks of a chat completion pass: what was used, whether it has ended, whether it has failed. Each chunk
- * has the id and model of its answer, which are changed; all else stays as it was (contract L.1).
- */
-export class PassedChunkReader implements PassedReader, FrameReader {
+/** Passes chunks through, reading usage, end and failure; only `id` and `model` are rewritten (contract L.1). */
+export class PassedChunkReader extends FrameReader implements PassedReader {
   readonly #own: OwnNames;
   readonly #hidesUsage: boolean;
-  /** Chunks before the first that says something. */
   #start: Passage | null = new Passage();
   #startBytes = 0;
-  /** What the last chunk began with, up to its names: the next one begins alike. */
+  /** The bytes of the last chunk before its names; the next begins alike. */
   #prefix: Buffer = Buffer.alloc(0);
   #ownPrefix: Buffer = Buffer.alloc(0);
   readonly #alike = new AlikeEvents();
   #usage: Usage | null = null;
   #finished = false;
-  #passed = new Passage();
   outputBytes = 0;
-  ended = false;
 
   constructor(own: OwnNames, hidesUsage: boolean) {
+    super();
     this.#own = own;
     this.#hidesUsage = hidesUsage;
   }
@@ -71,32 +63,26 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     return start === null || start.whole.length === 0 ? null : start.whole;
   }
 
-  /** Not every server says `[DONE]`, but all say why they have finished. @throws UpstreamError for one that has not */
+  /** Not every server sends `[DONE]`; all send a finish reason. @throws UpstreamError without one */
   finish(): void {
     if (!this.#finished) throw malformed('the stream ends before the answer does');
     this.ended = true;
   }
 
-  readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    this.#passed = new Passage();
-    const failure = readFrames(this, events);
-    return { events: this.#passed.whole, failure };
-  }
-
-  readAt(events: Buffer, at: number): number {
+  protected readAt(events: Buffer, at: number): number {
     const text = this.outputBytes > 0 ? this.#alike.textAt(events, at) : null;
     if (text === null) {
       const frame = frameAt(events, at);
-      this.#read(frame, this.#passed);
+      this.#read(frame, this.passed);
       return at + frame.length;
     }
     this.outputBytes += text.bytes;
-    this.#passed.put(this.#ownPrefix);
-    passWithout(text.cut, this.#passed, events, at + this.#prefix.length, text.end);
+    this.passed.put(this.#ownPrefix);
+    passWithout(text.cut, this.passed, events, at + this.#prefix.length, text.end);
     return text.end;
   }
 
-  /** @throws UpstreamError for an error, and for what is no chunk */
+  /** @throws UpstreamError for an error, or an invalid chunk */
   #read(frame: Buffer, passed: Passage): void {
     if (frame.equals(doneFrame)) {
       this.#end(passed);
@@ -108,7 +94,7 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     const scanned = tape.scan(document) ? scannedChunk(document, this.#hidesUsage) : null;
     const read = scanned ?? this.#parsedChunk(document);
     if (read === null) {
-      // `[DONE]`, in another form.
+      // `[DONE]` in another form.
       this.#end(passed);
       return;
     }
@@ -132,10 +118,9 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     passed.put(doneFrame);
   }
 
-  /** What the `data` lines of an event hold, on one line; null for an event without any. */
   #documentOf(frame: Buffer): Buffer | null {
     if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
-    // JSON has a line end in no string: between its values it is as good as a space.
+    // JSON has no line end inside a string, so a space can replace it.
     return dataOf(frame) === null ? null : Buffer.from(dataOf(frame)!.replaceAll('\n', ' '));
   }
 
@@ -159,7 +144,7 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     };
   }
 
-  /** @param isPlain whether no member of it comes twice */
+  /** @param isPlain whether no member occurs twice */
   #pass(frame: Buffer, isPlain: boolean, passed: Passage, cut: Span | null): void {
     const { length } = this.#prefix;
     if (isPlain && length > 0 && frame.length > length && frame.compare(this.#prefix, 0, length, 0, length) === 0) {
@@ -182,7 +167,7 @@ export class PassedChunkReader implements PassedReader, FrameReader {
 const inFrame = ({ start, end }: Span): Span => ({ start: start + dataHead.length, end: end + dataHead.length });
 const shifted = (edit: Edit): Edit => ({ ...inFrame(edit), text: edit.text });
 
-/** A part of these bytes without what is left out of it. */
+/** Passes this range without the cut. */
 const passWithout = (cut: Span | null, passed: Passage, bytes: Buffer, start: number, end: number): void => {
   if (cut === null || cut.start < start) {
     passed.pass(bytes, start, end);
@@ -192,7 +177,7 @@ const passWithout = (cut: Span | null, passed: Passage, bytes: Buffer, start: nu
   passed.pass(bytes, cut.end, end);
 };
 
-/** The chunk on the tape; null for what is none, or an error. */
+/** Null if invalid, or an error. */
 const scannedChunk = (document: Buffer, hidesUsage: boolean): Read | null => {
   if (tape.kind(0) !== Kind.object) return null;
   const [list, said, failed] = [tape.member(0, choices), tape.member(0, usage), tape.member(0, error)];
@@ -227,7 +212,7 @@ const scannedUsage = (said: number): Usage | null => {
 const noUsageAt = (document: Buffer, value: number): Span =>
   withoutMember(document, { start: tape.start(value - 1) - 1, valueStart: tape.start(value), end: tape.end(value) });
 
-/** The text, what hides its length from those who only see the length of events, and what is left out. */
+/** The text, and the padding that hides its length. */
 const varyingOf = (text: number, noUsage: Span | null): readonly Varying[] => {
   const found: Varying[] = [{ start: tape.start(text), end: tape.end(text), isText: true }];
   const hiding = tape.member(0, padding);
@@ -238,14 +223,11 @@ const varyingOf = (text: number, noUsage: Span | null): readonly Varying[] => {
 };
 
 interface Texts {
-  /** In UTF-8. */
   bytes: number;
   count: number;
-  /** The entry of the last. */
   last: number;
 }
 
-/** All texts in a delta that the model wrote. */
 const addTexts = (texts: Texts, entry: number): void => {
   const end = tape.next(entry);
   for (let at = entry; at < end; at++) {

@@ -15,31 +15,28 @@ import { type Beside, readUsage } from './chat-usage.ts';
 import { besideOf, besideOnTape, readResponseUsage } from './response-usage.ts';
 import { chatLabels, itemLabels, writtenIn } from './written.ts';
 
-/** How whole answers of an API differ from those of another. */
+/** How the whole answers of APIs differ. */
 interface Form {
-  /** The member that has to be a list: it holds what the model wrote. */
   readonly list: string;
   readonly readUsage: (value: unknown, most: number, beside: Beside) => Usage | null;
-  /** What else of it is billed: of one on the tape, and of one that was parsed. */
+  /** Other billed items, from the tape and from the parsed answer. */
   readonly scanned: () => Beside;
   readonly parsed: (answer: Fields) => Beside;
-  /** UTF-8 bytes that the model wrote. */
   readonly writtenIn: (list: readonly unknown[]) => number;
 }
 
 const [usageName, tierName] = ['usage', 'service_tier'].map((name) => Buffer.from(name)) as [Buffer, Buffer];
 
-/** Gives a whole answer its own names (contract L.1). It throws UpstreamError for what is none. */
+/** Rewrites id and model (contract L.1). @throws UpstreamError for an invalid answer */
 const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) => {
   const listName = Buffer.from(form.list);
 
-  /** Null where something is not as usual. */
   const scanned = (document: Buffer, own: OwnNames): OwnDocument | null => {
     if (!tape.scan(document) || tape.kind(0) !== Kind.object) return null;
     const [list, said] = [tape.member(0, listName), tape.member(0, usageName)];
     if (list === -1 || tape.kind(list) !== Kind.array || said === -1) return null;
     const usage = form.readUsage(tape.value(said), mostPassedTokens, form.scanned());
-    // Who has counted no output has to be looked after.
+    // Without an output count the text must be measured.
     if (usage === null || usage.output_tokens === 0) return null;
     const edits = scannedNames(tape, 0, own);
     return edits && { document: edited(document, edits), usage, outputBytes: 0 };

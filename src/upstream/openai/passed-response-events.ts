@@ -3,7 +3,7 @@ import { edited, outerMembers } from '../../json/outer-members.ts';
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
+import { dataOf, FrameReader, frameAt } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { maxHeldBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
@@ -23,27 +23,22 @@ const errorType = Buffer.from('error');
 const dataLine = Buffer.from('data:');
 const failed = '"failed"';
 
-/** Events that have the whole response, before anything has been said and after everything has. */
+/** Events with the whole response, before any output and at the end. */
 const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
 const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
-/**
- * Reads along while the events of a response pass: what was used, whether it has ended, whether it has failed. The events that
- * have the response are changed for its id and model; all others stay as they were (contract L.1).
- */
-export class PassedResponseReader implements PassedReader, FrameReader {
+/** Reads usage, end and failure while events pass; only those with the response change (contract L.1). */
+export class PassedResponseReader extends FrameReader implements PassedReader {
   readonly #own: OwnNames;
   readonly #hide: Hide;
-  /** Events before the first that says something. */
   #start: Buffer[] | null = [];
   #startBytes = 0;
   #usage: Usage | null = null;
   readonly #alike = new AlikeEvents();
-  #passed = new Passage();
   outputBytes = 0;
-  ended = false;
 
   constructor(own: OwnNames, hide: Hide) {
+    super();
     this.#own = own;
     this.#hide = hide;
   }
@@ -62,28 +57,21 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     throw malformed('the stream ends before the response does');
   }
 
-  readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    this.#passed = new Passage();
-    const failure = readFrames(this, events);
-    return { events: this.#passed.whole, failure };
-  }
-
-  /** @throws UpstreamError for an error, and for what is no event */
-  readAt(events: Buffer, at: number): number {
+  /** @throws UpstreamError for an error, or an invalid event */
+  protected readAt(events: Buffer, at: number): number {
     const text = this.#alike.textAt(events, at);
     if (text !== null) {
       this.outputBytes += text.bytes;
-      this.#passed.pass(events, at, text.end);
+      this.passed.pass(events, at, text.end);
       return text.end;
     }
     const frame = frameAt(events, at);
     const end = at + frame.length;
-    if (this.#isPiece(frame)) this.#passed.pass(events, at, end);
+    if (this.#isPiece(frame)) this.passed.pass(events, at, end);
     else if (!this.#readWhole(frame)) this.#readParsed(frame);
     return end;
   }
 
-  /** Whether it is an event that only adds to what has been said; that it is counted. */
   #isPiece(frame: Buffer): boolean {
     const line = frame.indexOf(dataLine);
     if (line === -1 || frame.indexOf(0x0a, line) !== frame.length - 2) return false;
@@ -99,7 +87,7 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     return true;
   }
 
-  /** Whether it is an event that has the whole response, written as servers write it; that it is read. */
+  /** Returns whether an event with the whole response, in the usual form, was read. */
   #readWhole(frame: Buffer): boolean {
     const start = frame.indexOf(dataLine) + dataLine.length;
     if (frame.includes(failed) || !tape.scan(frame.subarray(start, -2)) || tape.kind(0) !== Kind.object) return false;
@@ -124,7 +112,7 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   #readParsed(frame: Buffer): void {
     if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
     const said = dataOf(frame);
-    // What went wrong there is told in the upstream's own words.
+    // The failure has the upstream's own words.
     const data = said?.includes(failed) ? this.#hide(said) : said;
     if (data === null || data.trim() === '[DONE]') return;
     const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
@@ -144,7 +132,7 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   #pass(name: string, event: Buffer): void {
     this.#startBytes += event.length;
     if (this.#start !== null && beginnings.has(name) && this.#startBytes <= maxHeldBytes) this.#start.push(event);
-    else this.#passed.put(event);
+    else this.passed.put(event);
   }
 
   #named(document: Buffer, event: Fields): Buffer {
@@ -160,7 +148,7 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   }
 }
 
-/** What of the event on the tape differs from one to the next. */
+/** The values of the event on the tape that vary. */
 const varying = (): readonly Varying[] => {
   const found: Varying[] = [];
   const end = tape.next(0);

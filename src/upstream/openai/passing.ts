@@ -8,14 +8,12 @@ import { PassedChunkReader } from './passed-chunks.ts';
 import { ownCompletion, ownResponse } from './passed-document.ts';
 import { PassedResponseReader } from './passed-response-events.ts';
 
-/** One API of an endpoint. */
 interface Api {
   readonly path: string;
   readonly whole: (document: Buffer, own: OwnNames) => OwnDocument;
   readonly reader: (own: OwnNames, hidesUsage: boolean) => PassedReader;
 }
 
-/** Bytes pass, and only usage is read (contract L.1). */
 const passing = (endpoint: Endpoint, { path, whole, reader }: Api): Passing => ({
   answer: ({ body, headers, id, model }, options) =>
     wholeAnswer(endpoint, { path, body, headers }, options, (bytes) => {
@@ -26,7 +24,6 @@ const passing = (endpoint: Endpoint, { path, whole, reader }: Api): Passing => (
     passedAnswer(endpoint, { path, body, headers }, options, reader({ id, model }, hidesUsage === true)),
 });
 
-/** The chat completions of an endpoint for clients that speak them. */
 export const passingChat = (endpoint: Endpoint): Passing =>
   passing(endpoint, {
     path: '/v1/chat/completions',
@@ -34,7 +31,7 @@ export const passingChat = (endpoint: Endpoint): Passing =>
     reader: (own, hidesUsage) => new PassedChunkReader(own, hidesUsage),
   });
 
-/** What went wrong is told in the upstream's own words, unless that is about the operator's account. @throws UpstreamError */
+/** Hides the operator's data in the upstream's message. @throws UpstreamError if it concerns the operator's account */
 const failedIn = (document: Buffer, { hide }: Endpoint): Buffer => {
   const text = hide(textOf(document));
   const response = parsedJson(text, 'the answer');
@@ -43,7 +40,6 @@ const failedIn = (document: Buffer, { hide }: Endpoint): Buffer => {
   return Buffer.from(text);
 };
 
-/** The responses of an endpoint, likewise. */
 export const passingResponses = (endpoint: Endpoint): Passing =>
   passing(endpoint, {
     path: '/v1/responses',

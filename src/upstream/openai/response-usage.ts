@@ -28,7 +28,7 @@ const [output, type, tier] = ['output', 'type', 'service_tier'].map((name) => Bu
   Buffer,
 ];
 
-/** To open a page that a search has found, and to look for something in it, is no search. */
+/** Opening a found page or searching in it is no search. */
 const isSearch = ({ action, status }: Fields): boolean => {
   const { type: kind } = within(action);
   return status !== 'failed' && (kind === undefined || kind === 'search');
@@ -40,13 +40,11 @@ const countedIn = (calls: readonly unknown[]): Pick<Beside, 'webSearches' | 'fil
   return { webSearches: of(webCall), fileSearches: of(fileCall) };
 };
 
-/** What a response tells outside of its `usage` that is billed. */
 export const besideOf = (response: Fields): Beside => ({
   tier: response.service_tier,
   ...countedIn(Array.isArray(response.output) ? response.output : []),
 });
 
-/** The same of a response on the tape. */
 export const besideOnTape = (tape: Tape, response: number): Beside => {
   const [list, served] = [tape.member(response, output), tape.member(response, tier)];
   const beside = { tier: served === -1 ? null : tape.value(served) };

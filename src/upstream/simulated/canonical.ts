@@ -1,9 +1,6 @@
 import type { GenerateRequest, InputBlock, Message } from '../port.ts';
 
-/**
- * What a model reads of a conversation, in one form: a text may stand by itself or as a block, and the fields of a block in
- * any order, so that the same conversation is the same in every API that it comes through.
- */
+/** One form of a conversation whatever the API: text or text block, any order of fields. */
 export const canonical = ({ system, messages }: Pick<GenerateRequest, 'system' | 'messages'>): readonly unknown[] => [
   blocksOf(system),
   messages.map(({ role, content }: Message) => ({ role, content: blocksOf(content) })),

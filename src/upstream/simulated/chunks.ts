@@ -1,8 +1,8 @@
 import { jsonText } from '../../json/exact-number.ts';
-import type { Answer, AnswerBlock, Chunk, Delta } from '../port.ts';
+import { type Answer, type AnswerBlock, type Chunk, type Delta, emptied } from '../port.ts';
 import { tokenGroups } from '../tokens.ts';
 
-/** An answer as the chunks of a stream: the concatenated deltas of each block are that block. */
+/** The deltas of a block add up to the block. */
 export function* chunksOf(answer: Answer, tokensPerDelta: number): Generator<Chunk, void, undefined> {
   yield { type: 'start', usage: { ...answer.usage, output_tokens: 0 } };
   for (const [index, block] of answer.content.entries()) {
@@ -13,19 +13,6 @@ export function* chunksOf(answer: Answer, tokensPerDelta: number): Generator<Chu
   const { stop_reason, stop_sequence, usage } = answer;
   yield { type: 'end', stop_reason, stop_sequence, usage };
 }
-
-const emptied = (block: AnswerBlock): AnswerBlock => {
-  switch (block.type) {
-    case 'text':
-      return { type: 'text', text: '' };
-    case 'tool_use':
-      return { ...block, input: {} };
-    case 'thinking':
-      return { type: 'thinking', thinking: '', signature: '' };
-    case 'redacted_thinking':
-      return block;
-  }
-};
 
 function* deltasOf(block: AnswerBlock, size: number): Generator<Delta, void, undefined> {
   switch (block.type) {

@@ -4,7 +4,7 @@ import { integerBetween, type Random } from '../seed.ts';
 type Schema = Readonly<Record<string, unknown>>;
 type Place = readonly string[];
 
-/** Thrown for what a schema demands and no value is made up for; `place` is the path of it in the schema. */
+/** `place` is a path in the schema. */
 export class SchemaRefusal extends Error {
   readonly place: Place;
   constructor(place: Place, message = `A simulated model makes up no value for \`${place.at(-1) ?? 'schema'}\`.`) {
@@ -13,15 +13,15 @@ export class SchemaRefusal extends Error {
   }
 }
 
-/** What a value that is made up without a look at it might break. A keyword that nobody knows demands nothing. */
+/** Keywords that a made-up value might break; unknown ones demand nothing. */
 const unmet =
   /^(not|if|allOf|oneOf|pattern(Properties)?|propertyNames|(min|max|unevaluated)Properties|depend.+|contains|(prefix|unevaluated)Items|uniqueItems|multipleOf|\$(dynamic|recursive)Ref)$/;
 const met =
   /^(\$ref|anyOf|const|enum|properties|required|additionalProperties|items|format|(min|max)(Items|Length|imum)|exclusiveM(in|ax)imum)$/;
 
-/** Steps of work on one schema, which comes from a client: some milliseconds at the worst. */
+/** Bounds the work on a client's schema to some milliseconds. */
 const budget = 5_000;
-/** From here on only what is required is made, and of branches the last, often null: so recursive schemas have an end. */
+/** Deeper levels have only required members and the last branch, often null, so that recursive schemas end. */
 const bare = 4;
 const deepest = 40;
 
@@ -46,7 +46,7 @@ const typesOf = (value: unknown): readonly string[] => {
   return [value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value];
 };
 
-/** A number within the bounds, a small whole one where there is any; undefined where there is none. */
+/** Prefers a small whole number; undefined if none is within the bounds. */
 const numberWithin = (schema: Schema, isWhole: boolean, random: Random): number | undefined => {
   const [least, above] = [numberOf(schema.minimum, -Infinity), numberOf(schema.exclusiveMinimum, -Infinity)];
   const [most, below] = [numberOf(schema.maximum, Infinity), numberOf(schema.exclusiveMaximum, Infinity)];
@@ -57,10 +57,7 @@ const numberWithin = (schema: Schema, isWhole: boolean, random: Random): number 
   return tried.find((n) => n > above && n <= most && n < below && (!isWhole || Number.isInteger(n)));
 };
 
-/**
- * A JSON value that satisfies the schema, the same for the same numbers of `random`.
- * @throws SchemaRefusal where the schema demands more than is looked at here, or more than any value has
- */
+/** Deterministic by `random`. @throws SchemaRefusal for an unsatisfiable or unsupported schema */
 export const sampleSchema = (root: unknown, random: Random): unknown => {
   let left = budget;
   const spend = (place: Place, size = 0): void => {
@@ -125,7 +122,7 @@ export const sampleSchema = (root: unknown, random: Random): unknown => {
         try {
           own.set(name, sample(parts[name], [...place, 'properties', name], depth + 1));
         } catch (error) {
-          // What cannot be made up and may be left out is left out.
+          // An optional member that cannot be made is left out.
           if (!(error instanceof SchemaRefusal) || demanded.has(name)) throw error;
         }
       }

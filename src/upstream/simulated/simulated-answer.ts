@@ -17,19 +17,14 @@ import { SchemaRefusal, sampleSchema } from './json-schema.ts';
 import { findStop, firstTokens, type Prose, prose } from './simulated-text.ts';
 import { excerpt, readTurn, type Turn } from './turn.ts';
 
-/** What the answer is made of; the times are not its concern. */
+/** Without the times. */
 export type Shape = Pick<DeclaredSimulated, 'output_tokens' | 'output_tokens_variation' | 'thinking_tokens'>;
 
-/** Most tools that one answer calls. */
 const mostCalls = 4;
-/** How much of the user's text is searched for names of tools, in UTF-16 units. */
+/** In UTF-16 units. */
 const searched = 8192;
 
-/**
- * The answer of a simulated model: the same for the same request. What is random depends on the conversation alone,
- * so that another `max_tokens` or stop sequence cuts the same text elsewhere.
- * @throws UpstreamError for a schema that no value is made up for (contract G.1)
- */
+/** Random by the conversation alone: limits and stops cut the same text (contract G.1). @throws UpstreamError */
 export const simulate = (request: GenerateRequest, shape: Shape): Answer => {
   const seed = seedOf(request.model, ...canonical(request));
   const random = seededRandom(seed.a ^ Math.imul(seed.b, 0x9e3779b1));
@@ -56,7 +51,6 @@ export const simulate = (request: GenerateRequest, shape: Shape): Answer => {
 
 interface Draft {
   readonly content: AnswerBlock[];
-  /** Tokens that may still be produced. */
   left: number;
 }
 
@@ -70,7 +64,7 @@ const stopped = (stop_reason: StopReason, stop_sequence: string | null = null): 
   stop_sequence,
 });
 
-/** Thinking comes whole or, where it would leave no room for an answer, not at all. */
+/** Thinking is whole, or absent if it leaves no room for an answer. */
 const think = (draft: Draft, request: GenerateRequest, shape: Shape, turn: Turn, seed: Seed): void => {
   const { type, budget_tokens: budget = Infinity, display } = request.thinking ?? { type: 'disabled' };
   if (type === 'disabled' || turn.prefilled || (type === 'between_tools' && !turn.afterTools)) return;
@@ -82,10 +76,7 @@ const think = (draft: Draft, request: GenerateRequest, shape: Shape, turn: Turn,
   draft.left -= tokens;
 };
 
-/**
- * The tools to call now. `any` and `tool` demand one; under `auto` the user calls a tool by its name. After a result
- * the answer is in text, whatever the choice, so that every simulated conversation comes to an end.
- */
+/** `auto`: the user names the tool. After a result the answer is text, so that conversations end. */
 const toolsToCall = (request: GenerateRequest, turn: Turn, random: Random): readonly Tool[] => {
   const { tools = [], tool_choice: choice = { type: 'auto' } } = request;
   if (tools.length === 0 || choice.type === 'none' || turn.afterTools || turn.prefilled) return [];
@@ -104,7 +95,7 @@ const mentions = (text: string, name: string): boolean => {
   return false;
 };
 
-/** A call that does not fit is lost, but its tokens up to the limit have been produced. */
+/** A call that does not fit is lost; its tokens up to the limit count. */
 const callTools = (
   draft: Draft,
   tools: readonly Tool[],
@@ -126,7 +117,7 @@ const callTools = (
   return stopped('tool_use');
 };
 
-/** @throws UpstreamError that says which keyword, and where in the request, is more than is simulated */
+/** @throws UpstreamError with the unsupported keyword and its place */
 const sampled = (schema: unknown, place: readonly string[], random: Random): unknown => {
   try {
     return sampleSchema(schema, random);
@@ -135,7 +126,7 @@ const sampled = (schema: unknown, place: readonly string[], random: Random): unk
     const path = [...place, ...error.place];
     const param = path.join('.');
     const refused = error.place.reduce((value: unknown, step) => within(value)[step], schema) ?? null;
-    // Numbers that keep their digits do not go from thread to thread.
+    // Numbers that keep their digits cannot be sent between threads.
     const input: unknown = JSON.parse(JSON.stringify(refused));
     const detail = { loc: ['body', ...path], msg: error.message, type: 'value_error', input, ctx: {} };
     const told = { code: 'unsupported_parameter', param, details: [detail] };

@@ -1,7 +1,7 @@
 import { integerBetween, type Random, seededRandom } from '../seed.ts';
 import { countTokens, tokenize } from '../tokens.ts';
 
-/** Words of at most four characters with their punctuation: each is one token with the space before it. */
+/** At most four characters with punctuation: one token with the space before. */
 const words = (
   'the a of to and in for with on by at from as is was are were has had can may will must then also only most few all ' +
   'each both some any one two four six day week year time hour way part end line page note list plan idea fact case ' +
@@ -21,7 +21,7 @@ const { corpus, ends } = (() => {
   return { corpus: text, ends: bounds };
 })();
 
-/** So many tokens of filler, each beginning with a space; cut from one text made at load, so that it costs a slice. */
+/** A slice of one text made at load. */
 const filler = (start: number, count: number): string => {
   let text = '';
   let from = start % corpusTokens;
@@ -41,10 +41,7 @@ export interface Prose {
   readonly cut: boolean;
 }
 
-/**
- * Prose that begins with `opening` and is `length` tokens long in all, or its first `most` tokens. What fewer tokens
- * leave over is a prefix of what more would.
- */
+/** `length` tokens that begin with `opening`, cut at `most`; a shorter cut is a prefix of a longer one. */
 export const prose = (opening: string, length: number, most: number, random: Random): Prose => {
   const start = integerBetween(random, 0, corpusTokens - 1);
   const opened = countTokens(opening);
@@ -55,17 +52,13 @@ export const prose = (opening: string, length: number, most: number, random: Ran
   return { text: `${opening}${filler(start, tokens - opened - 1)} end.`, tokens, cut };
 };
 
-/** The first `most` tokens of a text. */
 export const firstTokens = (text: string, most: number): Prose => {
   const tokens = tokenize(text);
   if (tokens.length <= most) return { text, tokens: tokens.length, cut: false };
   return { text: tokens.slice(0, most).join(''), tokens: most, cut: true };
 };
 
-/**
- * Where the first of the sequences to be complete begins, as a model that watches its own output would find it.
- * Null if none occurs.
- */
+/** The first sequence to be complete, as a model that watches its output finds it. */
 export const findStop = (text: string, sequences: readonly string[]): { at: number; sequence: string } | null => {
   let found: { at: number; sequence: string } | null = null;
   for (const sequence of sequences) {
@@ -73,7 +66,7 @@ export const findStop = (text: string, sequences: readonly string[]): { at: numb
     const at = text.indexOf(sequence);
     if (at < 0) continue;
     const later = found === null ? -1 : at + sequence.length - (found.at + found.sequence.length);
-    // Of two that end at the same character the longer one began first, and leaves nothing of itself behind.
+    // Of two with the same end the longer one began first.
     if (found === null || later < 0 || (later === 0 && at < found.at)) found = { at, sequence };
   }
   return found;

@@ -21,10 +21,7 @@ export interface SimulatedDependencies {
   readonly sleep?: Sleep | undefined;
 }
 
-/**
- * A model that runs in this process, for load tests, demonstrations and tests: deterministic, honest about tokens and
- * as slow as it was declared to be. It refuses schemas that it makes up no value for, and never fails.
- */
+/** Deterministic, with exact token counts and the declared delays. Fails only for unsupported schemas. */
 export const simulatedUpstream = (
   declared: DeclaredSimulated,
   { clock, sleep = realSleep }: SimulatedDependencies,
@@ -44,7 +41,6 @@ export const simulatedUpstream = (
   close: () => Promise.resolve(),
 });
 
-/** @throws UpstreamError */
 const answerTo = (request: GenerateRequest | WrittenRequest, declared: DeclaredSimulated): Answer => {
   if (!isWritten(request)) return simulate(request, declared);
   const [written] = request.written;
@@ -66,11 +62,7 @@ const answerOrFailure = (request: GenerateRequest, declared: DeclaredSimulated):
 
 const done: IteratorResult<Chunk> = { done: true, value: undefined };
 
-/**
- * The chunks of an answer, each not before its time. Times count from the first step and not from the chunk before,
- * so that a slow reader or a coarse timer does not slow the whole down. Written by hand, as an async generator costs
- * three promises per chunk where one will do.
- */
+/** Timed from the first step, so delays do not add up. An async generator costs three promises per chunk. */
 class Paced implements AsyncIterator<Chunk> {
   readonly #declared: DeclaredSimulated;
   #request: GenerateRequest | WrittenRequest | null;

@@ -1,10 +1,8 @@
 import type { InputBlock, Message } from '../port.ts';
 
-/** What a simulated model makes of the end of a conversation. */
 export interface Turn {
   /** The text of the last user message, or of the tool results in it. */
   readonly text: string;
-  /** The conversation ends with results of tools. */
   readonly afterTools: boolean;
   /** The conversation ends with an assistant message, which the answer continues. */
   readonly prefilled: boolean;
@@ -36,7 +34,6 @@ const textOf = (blocks: readonly InputBlock[]): string => {
   return text;
 };
 
-/** The beginning of a text on one line, at most 80 UTF-16 units, no surrogate pair cut in two. */
 export const excerpt = (text: string): string => {
   const line = text
     .slice(0, 320)

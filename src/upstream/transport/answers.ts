@@ -7,9 +7,8 @@ import { readWhole } from './read-whole.ts';
 import { SseParser } from './sse.ts';
 import { malformed, transportError } from './upstream-errors.ts';
 
-/** How answers of an endpoint are read, whatever API it speaks. Each function rejects with the signal's reason or an UpstreamError. */
+/** Each function rejects with the signal's reason or an UpstreamError. */
 
-/** An answer in one piece, as `read` makes it of its bytes. */
 export const wholeAnswer = async <T>(
   endpoint: Endpoint,
   outgoing: Outgoing,
@@ -28,25 +27,20 @@ export const wholeAnswer = async <T>(
   }
 };
 
-/** The text of a document. @throws UpstreamError */
 export const textOf = (document: Buffer): string => {
   if (!isUtf8(document)) throw malformed('the answer is not UTF-8');
   return document.toString('utf8');
 };
 
-/** Makes chunks of the events of one stream. */
+/** Reads one stream. Any function may throw UpstreamError. */
 export interface ChunkReader {
-  /** Whether the last event has been read. */
   readonly ended: boolean;
-  /** What the whole answer takes, once the upstream has told it; null before. */
   readonly counted: Usage | null;
-  /** The chunks that the data of one event stands for, in order. @throws UpstreamError */
   read(data: string): readonly Chunk[];
-  /** What is left once the body has ended. @throws UpstreamError where that is too early */
+  /** @throws UpstreamError if the body ended too early */
   finish(): readonly Chunk[];
 }
 
-/** The chunks of a streamed answer. */
 export async function* streamedAnswer(
   endpoint: Endpoint,
   outgoing: Outgoing,
@@ -55,7 +49,7 @@ export async function* streamedAnswer(
 ): AsyncGenerator<Chunk, void, undefined> {
   const exchange = await endpoint.post(outgoing, 'text/event-stream', maxStreamBytes, options);
   const parser = new SseParser(maxEventBytes);
-  // The start waits for what follows it: an upstream that says 200 and then fails at once gets an honest status.
+  // The start waits for the next event: an upstream that sends 200 and fails at once gets an error status.
   let start: Chunk | null = null;
   try {
     while (!reader.ended) {
@@ -81,25 +75,23 @@ export async function* streamedAnswer(
   } catch (error) {
     throw options.signal.aborted ? options.signal.reason : transportError(error);
   } finally {
-    // What has been told counts, also where the answer breaks off behind it.
+    // Reported usage counts even if the answer breaks off.
     if (!reader.ended && reader.counted !== null) options.counted?.(reader.counted);
     exchange.close();
   }
 }
 
-/** Reads along while events pass. */
 export interface PassedReader {
   readonly ended: boolean;
   readonly usage: Usage;
   readonly outputBytes: number;
   takeStart(): Buffer | null;
-  /** Is told that the body has ended. @throws UpstreamError where that is too early */
+  /** The body has ended. @throws UpstreamError if too early */
   finish(): void;
-  /** What of whole events is to be passed on, and the failure that ends them, if any. */
+  /** The bytes to pass on, and the failure that ends them, if any. */
   readAll(events: Buffer): { readonly events: Buffer; readonly failure: unknown };
 }
 
-/** The events of a streamed answer as the upstream wrote them. */
 export async function* passedAnswer(
   endpoint: Endpoint,
   outgoing: Outgoing,

@@ -1,7 +1,4 @@
-/**
- * The first `held` bytes of a buffer and `more` behind them: in the buffer itself where it has room for both, in one of at least
- * twice its size otherwise, so that what comes byte by byte is copied a few times and kept once.
- */
+/** Appends in place if there is room, else doubles: bytes that come one by one are copied a few times only. */
 export const appended = (hold: Buffer, held: number, more: Buffer): Buffer => {
   const needed = held + more.length;
   const roomy = needed <= hold.length ? hold : Buffer.allocUnsafe(Math.max(needed, 2 * hold.length));

@@ -1,11 +1,10 @@
 import type { UsageDetails } from '../port.ts';
 import { tierName, usualTiers } from '../service-tiers.ts';
 
-/** In which way an upstream has served a request, where it says so and it is not the usual one. What is no short name says nothing. */
+/** The reported service tier if it is a valid name and not the usual one. */
 export const tierOf = (told: unknown): string | undefined =>
   typeof told === 'string' && !usualTiers.includes(told) && tierName.test(told) ? told : undefined;
 
-/** Undefined where there is nothing to tell. */
 export const detailsOf = (
   all: { readonly [name in keyof UsageDetails]: UsageDetails[name] | undefined },
 ): UsageDetails | undefined => {
@@ -19,7 +18,6 @@ export const detailsOf = (
   return details;
 };
 
-/** Of two parts of one answer. */
 export const summedDetails = (one: UsageDetails = {}, other: UsageDetails = {}): UsageDetails | undefined => {
   const plus = (name: Exclude<keyof UsageDetails, 'service_tier'>): number => (one[name] ?? 0) + (other[name] ?? 0);
   return detailsOf({

@@ -28,13 +28,13 @@ export interface EndpointDependencies {
   readonly clock: Clock;
   readonly sleep?: Sleep | undefined;
   readonly random?: Random | undefined;
-  /** Whether a lost connection is tried once more; false where another upstream is asked then. */
+  /** Whether a lost connection is retried; false if another upstream is asked instead. */
   readonly repeats?: boolean | undefined;
   /** Name resolution, `dns.lookup` by default. */
   readonly resolve?: Resolve | undefined;
 }
 
-/** An idle connection is closed after so long, or earlier where the upstream says so. */
+/** Or earlier, as the upstream names it. */
 const keepMs = 30_000;
 /** A retry comes after 10 to 110 ms. */
 const [leastPauseMs, pauseSpreadMs] = [10, 100];
@@ -42,31 +42,27 @@ const [leastPauseMs, pauseSpreadMs] = [10, 100];
 export interface Outgoing {
   /** Below the base URL, such as `/v1/messages`. */
   readonly path: string;
-  /** Of the API, by their lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON. */
   readonly body: Buffer;
-  /** Whether the client has sent something else: then places in this body mean nothing to it. */
+  /** The body is not the client's: places in it must not be reported. */
   readonly isTranslated?: boolean;
 }
 
-/** The headers of a request: those that its API always has, those of the client's, and the id and the credential, which win. */
+/** Id and credential override the client's headers. */
 export type HeadersOf = (
   asked: Readonly<Record<string, string>>,
   apiKey: Secret,
   requestId: string,
 ) => Readonly<Record<string, string>>;
 
-/** The server at one base URL. */
 export class Endpoint {
   readonly #pool: Pool;
-  /** What paths are below, without the slash at its end. */
   readonly #path: string;
   readonly #headersOf: HeadersOf;
   readonly #apiKey: Secret;
   /** With the port where it is not the usual one. */
   readonly #host: string;
-  /** In whatever letters. */
+  /** Matched in any case. */
   readonly #hostname: RegExp;
   readonly #deadlines: Deadlines;
   readonly #clock: Clock;
@@ -108,11 +104,7 @@ export class Endpoint {
 
   readonly hide: Hide = (text) => this.#apiKey.hideIn(text).replaceAll(this.#hostname, '[host]');
 
-  /**
-   * Posts the body and resolves to a response with status 200 of the media type asked for, its body unread.
-   *
-   * @throws the signal's reason or an UpstreamError
-   */
+  /** Resolves to an unread 200 of that media type. @throws the signal's reason or an UpstreamError */
   async post(request: Outgoing, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
     const { signal } = options;
     signal.throwIfAborted();
@@ -130,9 +122,9 @@ export class Endpoint {
       } catch (error) {
         exchange.close();
         signal.throwIfAborted();
-        // After the first byte never: the upstream has begun to work and to charge.
+        // Never after the first byte: the upstream has begun to work and to charge.
         const isLost = !exchange.answered && isConnectionFailure(error);
-        // Who has waited for a connection as long as he may does not wait so long again.
+        // A full wait for a connection is not repeated.
         const again = attempt === 1 && isLost && !isTimeout(error) && this.#retries?.take();
         if (!again) throw transportError(error, exchange.sent && !isLost);
       }
@@ -140,12 +132,10 @@ export class Endpoint {
     }
   }
 
-  /** Ends idle connections; resolves when those in use have ended too. */
   close(): Promise<void> {
     return this.#pool.close();
   }
 
-  /** @throws UpstreamError for a header that cannot be sent */
   #request({ path, headers = {}, body }: Outgoing, accept: string, { requestId, trace }: GenerateOptions): HttpRequest {
     const fields = {
       ...trace,
@@ -177,7 +167,7 @@ export class Endpoint {
   }
 }
 
-/** The beginning of the body of an error; what breaks on the way counts as its end. */
+/** A fault on the way counts as the end. */
 const readError = async (exchange: Exchange): Promise<string> => {
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -190,7 +180,7 @@ const readError = async (exchange: Exchange): Promise<string> => {
       bytes += piece.length;
     }
   } catch {
-    // The status alone decides then.
+    // Then only the status decides.
   } finally {
     clearTimeout(timer);
   }

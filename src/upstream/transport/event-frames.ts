@@ -6,7 +6,7 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const noBytes = Buffer.alloc(0);
 
-/** The place after the first blank line at or after `from`, -1 where there is none. A line that begins at `from` may be blank. */
+/** -1 without one. A line at `from` may be blank. */
 const frameEnd = (bytes: Buffer, from: number): number => {
   let lineStart = from;
   for (;;) {
@@ -17,39 +17,20 @@ const frameEnd = (bytes: Buffer, from: number): number => {
   }
 };
 
-/** The event that begins there. @throws SseError for one that is above the limit */
+/** @throws SseError above the limit */
 export const frameAt = (events: Buffer, at: number): Buffer => {
   const end = frameEnd(events, at);
   if (end - at > maxEventBytes) throw new SseError('an event is too large');
   return events.subarray(at, end);
 };
 
-/** Reads events one after another. */
-export interface FrameReader {
-  /** Whether the last has been read. */
-  readonly ended: boolean;
-  /** Reads the event that begins there. @returns the place after it */
-  readAt(events: Buffer, at: number): number;
-}
-
-/** Reads whole events up to the last of the stream, or up to one that fails. @returns the failure, null without one */
-export const readFrames = (reader: FrameReader, events: Buffer): unknown => {
-  try {
-    for (let at = 0; at < events.length && !reader.ended; ) at = reader.readAt(events, at);
-    return null;
-  } catch (failure) {
-    return failure;
-  }
-};
-
-/** What is passed on of events, in order. Those that follow each other pass in one piece. */
+/** Passed parts of events; adjacent parts are one piece. */
 export class Passage {
   readonly #pieces: Buffer[] = [];
   #events: Buffer = noBytes;
   #start = 0;
   #end = 0;
 
-  /** A part of these events as it is. */
   pass(events: Buffer, start: number, end: number): void {
     if (events !== this.#events || start !== this.#end) {
       this.#cut();
@@ -68,7 +49,6 @@ export class Passage {
     return this.#pieces.length === 0 && this.#end === this.#start;
   }
 
-  /** All of it. Of a single piece nothing is copied. */
   get whole(): Buffer {
     this.#cut();
     const pieces = this.#pieces;
@@ -78,6 +58,26 @@ export class Passage {
   #cut(): void {
     if (this.#end > this.#start) this.#pieces.push(this.#events.subarray(this.#start, this.#end));
     this.#start = this.#end;
+  }
+}
+
+/** Reads events one after another, and passes on parts of them. */
+export abstract class FrameReader {
+  protected passed = new Passage();
+  ended = false;
+
+  protected abstract readAt(events: Buffer, at: number): number;
+
+  /** Up to the last event of the stream or a failure, which it returns. */
+  readAll(events: Buffer): { readonly events: Buffer; readonly failure: unknown } {
+    this.passed = new Passage();
+    let failure: unknown = null;
+    try {
+      for (let at = 0; at < events.length && !this.ended; ) at = this.readAt(events, at);
+    } catch (error) {
+      failure = error;
+    }
+    return { events: this.passed.whole, failure };
   }
 }
 
@@ -92,13 +92,10 @@ export const dataOf = (frame: Buffer): string | null => {
   return data;
 };
 
-/**
- * Cuts an event stream after its last whole event without reading it. Line ends of either kind become line feeds, so that an
- * event ends with a blank line of one byte; every other byte stays as it came.
- */
+/** Cuts a stream after its last whole event without parsing it. Line ends become line feeds; other bytes stay. */
 export class EventFrames {
   readonly #maxEventBytes: number;
-  /** The beginning of an event, in a buffer that has room for more of it. */
+  /** An incomplete event, with room to grow. */
   #hold: Buffer = noBytes;
   #held = 0;
   #afterReturn = false;
@@ -107,19 +104,16 @@ export class EventFrames {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /**
-   * The events that this piece completes, as they lie one after another, each with its blank line.
-   * @throws SseError for one that is above the limit and goes on
-   */
+  /** The completed events with their blank lines. @throws SseError for an event above the limit */
   push(piece: Buffer): Buffer {
     const fresh = this.#afterReturn || piece.includes(carriageReturn) ? this.#withLineFeeds(piece) : piece;
-    // What is held has no blank line, but its last byte may be half of one.
+    // The last held byte may be half of a blank line.
     const searched = Math.max(0, this.#held - 1);
     const bytes = this.#held === 0 ? fresh : this.#joined(fresh);
     const end = lastFrameEnd(bytes, searched);
     if (bytes.length - end > this.#maxEventBytes) throw new SseError('an event is too large');
     if (end === 0 && this.#held > 0) return noBytes;
-    // What was held goes out with these events, so the rest begins a buffer of its own.
+    // The held bytes go out with these events, so the rest needs a new buffer.
     this.#hold = noBytes;
     this.#held = 0;
     if (end === bytes.length) return bytes;
@@ -145,7 +139,7 @@ export class EventFrames {
   }
 }
 
-/** The place after the last blank line, 0 where there is none; nothing before `from` can be its beginning. */
+/** 0 without one; it cannot begin before `from`. */
 const lastFrameEnd = (bytes: Buffer, from: number): number => {
   // Most pieces end with an event.
   for (let at = bytes.length - 1; at > from; at--) {

@@ -10,12 +10,11 @@ import { type Deadlines, maxDrainBytes, maxDrainMs, maxQueuedBytes } from './lim
 
 const late = 'The model provider did not answer in time.';
 
-/** One request and its response, read piece by piece at the reader's pace. */
 export class Exchange implements Asker, Due {
   dueAt: Millis;
-  /** Once it has failed: whether anything of an answer had come, beside interim ones. */
+  /** After a failure: whether a non-interim part of an answer had come. */
   answered = false;
-  /** Once it has failed: whether the request had gone out. */
+  /** After a failure: whether the request had been sent. */
   sent = false;
   readonly #pool: Pool;
   readonly #signal: Cancellation;
@@ -31,7 +30,7 @@ export class Exchange implements Asker, Due {
   #draining = false;
   #wake: (() => void) | null = null;
 
-  /** Asks at once. `maxBytes` of a response body are read; more is a failure. */
+  /** Sends at once. More than `maxBytes` of body is a failure. */
   constructor(pool: Pool, request: HttpRequest, signal: Cancellation, deadlines: Deadlines, maxBytes: number) {
     this.#pool = pool;
     this.#signal = signal;
@@ -52,11 +51,7 @@ export class Exchange implements Asker, Due {
     return this.#head;
   }
 
-  /**
-   * The next piece of the body, null after the last.
-   *
-   * @throws the signal's reason, an UpstreamError for time and size, or the error of the connection
-   */
+  /** Null at the end. @throws the signal's reason, an UpstreamError, or the connection's error */
   async read(): Promise<Buffer | null> {
     for (;;) {
       const piece = this.#queue.shift();
@@ -70,13 +65,12 @@ export class Exchange implements Asker, Due {
     }
   }
 
-  /** Breaks the connection off unless the response has been read to its end. */
   close(): void {
-    // Most have been: an error is only made where it is needed, since its stack costs more than the rest.
+    // An error is made only if needed: its stack costs more than the rest.
     if (this.#over === null && !this.#draining) this.#fail(new Error('not read to the end'));
   }
 
-  /** Nothing more is wanted, but if the response ends soon its connection can be used again. */
+  /** If the response ends soon, its connection is reused. */
   drain(): void {
     if (this.#over !== null) return;
     this.#draining = true;
@@ -108,7 +102,7 @@ export class Exchange implements Asker, Due {
       return;
     }
     this.#refresh();
-    // It is only lent.
+    // The piece is only valid during this call.
     this.#queue.push(Buffer.from(piece));
     this.#queuedBytes += piece.length;
     if (this.#queuedBytes >= maxQueuedBytes) this.#connection?.pause();
@@ -125,7 +119,7 @@ export class Exchange implements Asker, Due {
   }
 
   due(now: Millis): void {
-    // A reader who is behind is not the upstream's fault; the total time goes on.
+    // A slow reader does not count as silence; the total time goes on.
     if (this.#connection?.paused === true && now < this.#totalAt) this.#refresh();
     else this.#fail(new UpstreamError('provider_timeout', late, { begun: this.#connection?.open === true }));
   }
@@ -150,7 +144,7 @@ export class Exchange implements Asker, Due {
     if (this.#over !== null) return;
     this.#over = over;
     this.sent = this.#connection?.open === true;
-    // It may be another's from now on.
+    // Another request may use it from now on.
     this.#connection = null;
     this.#pool.sweep.forget(this);
     this.#signal.removeEventListener('abort', this.#abort);

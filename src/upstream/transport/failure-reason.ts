@@ -1,9 +1,6 @@
 import { HttpFault } from '../http1/fault.ts';
 
-/**
- * Why an upstream has failed, for the log. An upstream may quote in its words whatever it was sent, prompts and keys among it,
- * so nothing that it says is repeated but what stands in this list, by the APIs that are spoken here and usual servers.
- */
+/** Upstreams may quote prompts and keys, so only types and codes of this list are logged. */
 const known: ReadonlySet<string> = new Set([
   ...['invalid_request_error', 'authentication_error', 'billing_error', 'permission_error', 'not_found_error'],
   ...['request_too_large', 'rate_limit_error', 'timeout_error', 'api_error', 'overloaded_error'],
@@ -20,11 +17,11 @@ const known: ReadonlySet<string> = new Set([
 
 const worded = (said: string): string => (said === '' ? 'none' : known.has(said) ? said : 'other');
 
-/** @param how of our own words: that it answered, or what it sent */
+/** @param how our own words */
 export const reasonOfError = (how: string, { type, code }: { readonly type: string; readonly code: string }): string =>
   `the upstream ${how} (type ${worded(type)}, code ${worded(code)})`;
 
-/** Of a connection that gave no whole answer: in Weir's words, the system's where it has called the system, else a bare name. */
+/** A connection error: Weir's words, a system error, or else a bare name. */
 export const reasonOfFault = (error: unknown): string => {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOfFault(error.errors[0]);
   if (error instanceof HttpFault) return error.message;

@@ -2,17 +2,14 @@ import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { HttpFault } from '../http1/fault.ts';
 
-/** `dns.lookup` with `all: true`, as far as it is used here. */
+/** The used part of `dns.lookup` with `all: true`. */
 export type Resolve = (
   hostname: string,
   options: { readonly all: true; readonly family?: number },
   callback: (error: NodeJS.ErrnoException | null, addresses: { address: string; family: number }[]) => void,
 ) => void;
 
-/**
- * Name resolution that refuses a name as soon as one of its addresses is not allowed. It runs at
- * each connection, with the very addresses that are then dialled, so that a name cannot change its mind in between.
- */
+/** Checks the very addresses that are dialled, at each connection, so that DNS rebinding fails. */
 export const guardedLookup =
   (isAllowed: (address: string) => boolean, resolve: Resolve = systemLookup): LookupFunction =>
   (hostname, options, callback) => {

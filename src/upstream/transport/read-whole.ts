@@ -2,7 +2,6 @@ import type { GenerateOptions } from '../port.ts';
 import { appended } from './appended.ts';
 import type { Exchange } from './exchange.ts';
 
-/** All bytes of a response, which may come one by one: none of its pieces is kept. @throws as `Exchange.read` and `hold` */
 export const readWhole = async (exchange: Pick<Exchange, 'read'>, hold?: GenerateOptions['hold']): Promise<Buffer> => {
   let whole = await exchange.read();
   if (whole === null) return Buffer.alloc(0);

@@ -1,15 +1,11 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { appended } from './appended.ts';
 
-/** One event of a server-sent event stream. */
 export interface SseEvent {
-  /** The value of its `event` field, `message` without one. */
   readonly event: string;
-  /** The lines of its `data` fields, joined by line feeds. */
   readonly data: string;
 }
 
-/** What was received is not an event stream that can be read on. */
 export class SseError extends Error {}
 
 const lineFeed = 0x0a;
@@ -19,13 +15,10 @@ const space = 0x20;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const smallestHold = 4096;
 
-/**
- * Reads an event stream as the HTML standard defines it, from pieces cut anywhere. A line end is a byte of its own in
- * UTF-8, so lines are cut before they are decoded, and only whole lines are.
- */
+/** Server-sent events by the HTML standard. Lines are cut before decoding: a line end is one byte in UTF-8. */
 export class SseParser {
   readonly #maxEventBytes: number;
-  /** The beginning of a line whose end has not come; only the first `#held` bytes count. */
+  /** An incomplete line; only the first `#held` bytes count. */
   #hold: Buffer = Buffer.allocUnsafe(smallestHold);
   #held = 0;
   #afterReturn = false;
@@ -38,11 +31,7 @@ export class SseParser {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /**
-   * The events that this piece completes, one after another: those before a fault are given out before it is thrown.
-   *
-   * @throws SseError for an event above the limit and for data that is not UTF-8
-   */
+  /** Events before a fault are yielded first. @throws SseError above the limit, or for invalid UTF-8 */
   *push(piece: Buffer): Generator<SseEvent, void, undefined> {
     let from = 0;
     if (this.#afterReturn && piece.length > 0) {
@@ -111,7 +100,6 @@ export class SseParser {
     else this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
   }
 
-  /** An event without data is none. */
   #dispatch(): SseEvent | null {
     const event =
       this.#data === null ? null : { event: this.#event === '' ? 'message' : this.#event, data: this.#data };

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ToldRefusal } from '../port.ts';
 
-/** Largest body of an error that is read so closely. */
 const maxBytes = 8192;
 
 const form = z.object({
@@ -20,9 +19,7 @@ const form = z.object({
     .default([]),
 });
 
-/**
- * What the text of an error says beyond its message, if it has the form of contract E.1, and nothing of the operator's in it.
- */
+/** The fields of an error in the form of contract E.1, without the operator's data. */
 export const toldRefusal = (text: string, hide: (text: string) => string): ToldRefusal | undefined => {
   if (text.length > maxBytes) return undefined;
   try {

@@ -3,16 +3,13 @@ import { fieldsOf, stringOf } from './fields.ts';
 import { maxDepth } from './limits.ts';
 import { malformed } from './upstream-errors.ts';
 
-/**
- * A call of a tool. Its id and name come back in later requests and in logs: what does not look like one is not passed on.
- * @throws UpstreamError
- */
+/** Ids and names come back in requests and logs, so malformed ones are refused. @throws UpstreamError */
 export const toolUse = (theirId: unknown, theirName: unknown, theirInput: unknown): ToolUseBlock => {
   const [id, name] = [stringOf(theirId, 'id'), stringOf(theirName, 'name')];
   if (!/^[\x21-\x7e]{1,256}$/.test(id)) throw malformed('the id of a tool call has strange characters');
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(name)) throw malformed('the name of a called tool has strange characters');
   const input = fieldsOf(theirInput, 'the input of a tool call');
-  // JSON.parse takes any depth, but JSON.stringify, on the way out, overflows the stack.
+  // JSON.stringify overflows the stack on depths that JSON.parse takes.
   if (!isShallow(input, maxDepth)) throw malformed('the input of a tool call is nested too deeply');
   return { type: 'tool_use', id, name, input };
 };

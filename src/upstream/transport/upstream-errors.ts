@@ -5,7 +5,7 @@ import { reasonOfError, reasonOfFault } from './failure-reason.ts';
 import { SseError } from './sse.ts';
 import { toldRefusal } from './told-refusal.ts';
 
-/** What a client reads where the upstream's own words are not for it, since they can hold an account or an address. */
+/** Shown instead of the upstream's words, which may hold an account or an address. */
 const messages: Readonly<Record<UpstreamCode, string>> = {
   provider_error: 'The model provider failed.',
   provider_overloaded: 'The model provider is overloaded.',
@@ -19,25 +19,23 @@ const messages: Readonly<Record<UpstreamCode, string>> = {
 const upstreamError = (code: UpstreamCode, reason: string, begun = true): UpstreamError =>
   new UpstreamError(code, messages[code], { cause: new Error(reason), begun });
 
-/** An answer of which a filter has left nothing, and which has been counted all the same. */
+/** A filter left nothing of an answer that was counted. */
 export const contentRefused = (usage: Usage): UpstreamError =>
   new UpstreamError('content_refused', messages.content_refused, { usage });
 
-/** An answer that breaks the protocol: `provider_error`, with what was wrong as its cause, in words of ours alone. */
+/** The cause has our own words only. */
 export const malformed = (what: string): UpstreamError => upstreamError('provider_error', what);
 
-/** What an error says. Fields that it does not have are empty. */
 export interface ErrorBody {
   readonly type: string;
   readonly message: string;
   readonly code: string;
-  /** The status that some servers repeat, or can only tell, in the body. */
+  /** Some servers send the status only in the body. */
   readonly status: number | undefined;
 }
 
 const noBody: ErrorBody = { type: '', message: '', code: '', status: undefined };
 
-/** What the text of an error response says. */
 const errorBodyOf = (text: string): ErrorBody => {
   try {
     return errorOf(JSON.parse(text));
@@ -46,10 +44,7 @@ const errorBodyOf = (text: string): ErrorBody => {
   }
 };
 
-/**
- * The same of a parsed value: `{error: {type, message, code}}`, `{error: "…"}`, an error that stands by itself, or `detail` in
- * place of all that.
- */
+/** `{error: {type, message, code}}`, `{error: "…"}`, an unwrapped error, or `detail`. */
 export const errorOf = (value: unknown): ErrorBody => {
   const inner = fieldOf(value, 'error');
   const error = typeof inner === 'object' && inner !== null ? inner : value;
@@ -65,7 +60,6 @@ export const errorOf = (value: unknown): ErrorBody => {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Faults that are shown of many. */
 const mostFaults = 3;
 
 /** A text, or the faults of a body, each with its place. */
@@ -85,7 +79,7 @@ const faultOf = (fault: unknown): string => {
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-/** The text without what is the operator's: the key and the upstream's address. */
+/** Removes the key and the upstream's address. */
 export type Hide = (text: string) => string;
 
 /** Longest message of an upstream that a client is shown. */
@@ -93,12 +87,10 @@ const maxShown = 400;
 
 interface Telling {
   readonly hide: Hide;
-  /** Whether the client wrote the body that places in the error are about. */
   readonly tellsPlaces: boolean;
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** A response with another status than 200, and the text of its body. */
 export const statusError = (status: number, text: string, telling: Telling): UpstreamError => {
   const { hide, tellsPlaces, retryAfterSeconds } = telling;
   const body = errorBodyOf(text);
@@ -111,7 +103,7 @@ export const statusError = (status: number, text: string, telling: Telling): Ups
   return new UpstreamError(code, said, { ...options, told });
 };
 
-/** Whether what the upstream says helps whoever wrote the request, and is about nothing else. */
+/** Whether the upstream's message concerns only the request. */
 const isForClient = (code: UpstreamCode, status: number): boolean =>
   code !== 'provider_error' && (status === 400 || status === 413 || status === 422);
 
@@ -130,7 +122,7 @@ const codeOfRefusal = (body: ErrorBody): UpstreamCode => {
   return isTooLong(body) ? 'context_length_exceeded' : 'invalid_request';
 };
 
-/** Whether it is about the operator's account, and not about the request. */
+/** Whether it concerns the operator's account. */
 const isOfAccount = ({ code, type, message }: ErrorBody): boolean =>
   code === 'insufficient_quota' ||
   type === 'insufficient_quota' ||
@@ -149,7 +141,6 @@ const isContentRefusal = ({ code, message }: ErrorBody): boolean =>
     message,
   );
 
-/** An error in the middle of a stream. */
 export const eventError = (body: ErrorBody): UpstreamError => {
   const code = codeOfEvent(body);
   const cause = new Error(reasonOfError('sent an error', body));
@@ -157,7 +148,7 @@ export const eventError = (body: ErrorBody): UpstreamError => {
   return new UpstreamError(code, messages[code], { cause, length: body.message.length, begun });
 };
 
-/** Of a response that says that it has failed: the error, where that is about the operator's account (contract L.4); null otherwise. */
+/** The error of a failed response, if it concerns the operator's account (contract L.4); else null. */
 export const accountFailure = (response: unknown): UpstreamError | null => {
   const body = errorOf(response);
   return isOfAccount(body) ? eventError(body) : null;
@@ -180,7 +171,7 @@ const codeOfEvent = (body: ErrorBody): UpstreamCode => {
   }
 };
 
-/** Whole seconds, 1 to 30 (contract E.2), of a Retry-After header in either of its forms. */
+/** Whole seconds, 1 to 30 (contract E.2). */
 export const retryAfterSeconds = (header: string | undefined, wall: Millis): number | undefined => {
   if (header === undefined) return undefined;
   const text = header.trim();
@@ -198,17 +189,14 @@ const connectionCodes = new Set<unknown>([
   ...(['closed', 'connect_timeout'] satisfies HttpFault['code'][]),
 ]);
 
-/** Whether no connection came about or it broke: worth one more try while nothing has been received. */
+/** Connection failed or broken: retryable if nothing was received. */
 export const isConnectionFailure = (error: unknown): boolean => connectionCodes.has(codeOf(error));
 
 const timeoutCodes = new Set<unknown>(['ETIMEDOUT', 'connect_timeout' satisfies HttpFault['code']]);
 
 export const isTimeout = (error: unknown): boolean => timeoutCodes.has(codeOf(error));
 
-/**
- * Any failure on the way as an UpstreamError, with the reason as its cause.
- * @param begun whether the upstream may have worked for the answer
- */
+/** Has the reason as its cause. @param begun whether the upstream may have worked for the answer */
 export const transportError = (error: unknown, begun = true): UpstreamError => {
   if (error instanceof UpstreamError) return error;
   if (error instanceof SseError) return malformed(error.message);

@@ -2,10 +2,9 @@ import type { CountRequest, GenerateRequest, WrittenRequest } from '../port.ts';
 
 type Request = GenerateRequest | CountRequest | WrittenRequest;
 
-/** Whether a thread has written the request out. */
 export const isWritten = (request: Request): request is WrittenRequest => 'written' in request;
 
-/** What has been written for the one upstream that is asked; null for a request that it has to write itself. */
+/** Null if the upstream must write the body itself. */
 export const bodyIn = (request: Request): Buffer | null => {
   if (!isWritten(request)) return null;
   const [written] = request.written;

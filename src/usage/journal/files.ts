@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { makeFolder } from '../../folder.ts';
 import { Tally } from './tally.ts';
 
-/** Where a batch of a segment was sent: the store recognises it there and nowhere else. */
+/** The store recognises a repeat only at the same place. */
 export interface Sent {
   readonly stream: string;
   readonly expected: number | 'no_stream';
@@ -25,9 +25,8 @@ const isSent = (told: unknown): boolean => {
 };
 
 /**
- * The files of a journal, by number: `7.open` takes entries or waits to be sent, `7.sent` is in the event store and is kept
- * while requests that it saw begin are in flight, `7.intents` says where its batches were sent. `reserve` is the next one to
- * take entries on a full disk: zeros, as long as there is room.
+ * By number: `7.open` takes entries or waits, `7.sent` is in the event store but needed by requests in flight,
+ * `7.intents` has the places of its batches. `reserve`: zeros for a full disk.
  */
 export class JournalFiles {
   readonly dir: string;
@@ -45,14 +44,13 @@ export class JournalFiles {
     return join(this.dir, `${number}.${kind}`);
   }
 
-  /** The numbers of the files of a kind, the oldest first. */
   list(kind: 'open' | 'sent'): number[] {
     return readdirSync(this.dir)
       .flatMap((name) => (name.endsWith(`.${kind}`) ? [Number(name.slice(0, -kind.length - 1))] : []))
       .sort((a, b) => a - b);
   }
 
-  /** A new file, which is there after a power cut too. */
+  /** Durable, also its name. */
   async begin(number: number): Promise<FileHandle> {
     const file = await open(this.#path(number, 'open'), 'wx', 0o600);
     try {
@@ -68,13 +66,13 @@ export class JournalFiles {
     return open(this.#reserve, constants.O_RDWR | constants.O_CREAT, 0o600);
   }
 
-  /** It has entries: it becomes the file of that number. */
+  /** It has entries: renames it to that number. */
   async adoptReserve(number: number): Promise<void> {
     await rename(this.#reserve, this.#path(number, 'open'));
     await this.#sync();
   }
 
-  /** Where the last run has left entries in it, it becomes the newest file. */
+  /** If the last run left entries in it, it becomes the newest file. */
   async adoptLeftReserve(): Promise<void> {
     if (!existsSync(this.#reserve)) return;
     const bytes = await readFile(this.#reserve);
@@ -87,7 +85,7 @@ export class JournalFiles {
     return readFile(this.#path(number, kind), 'utf8');
   }
 
-  /** @throws Error that names the file, where it is not what was written: where its batches went is known to nobody then */
+  /** @throws Error naming a damaged file, because the places of its batches are lost */
   async intents(number: number): Promise<Record<string, Sent>> {
     const file = this.#path(number, 'intents');
     if (!existsSync(file)) return {};
@@ -97,7 +95,7 @@ export class JournalFiles {
     return told as Record<string, Sent>;
   }
 
-  /** On the disk when it resolves. */
+  /** Durable when it resolves. */
   async intend(number: number, intents: Readonly<Record<string, Sent>>): Promise<void> {
     const file = this.#path(number, 'intents');
     await writeFile(`${file}.next`, JSON.stringify(intents), { mode: 0o600, flush: true });
@@ -105,7 +103,7 @@ export class JournalFiles {
     await this.#sync();
   }
 
-  /** All of it is in the event store. It may be said again, where it failed on the way. */
+  /** All of it is in the event store. Repeatable after a failure. */
   async sent(number: number): Promise<void> {
     if (!this.isSent(number)) await rename(this.#path(number, 'open'), this.#path(number, 'sent'));
     await this.#sync();

@@ -9,35 +9,33 @@ import { OpenFile } from './open-file.ts';
 import { OpenRequests } from './open-requests.ts';
 import { Reserve } from './reserve.ts';
 
-/** A file that takes no more. */
+/** A file that takes no more entries. */
 export interface Closed {
   readonly number: number;
-  /** All that it says, in order. */
+  /** All of them, in order. */
   readonly entries: readonly Entry[];
 }
 
 export interface JournalOptions {
   readonly files: JournalFiles;
-  /** The number of the first file. */
   readonly first: number;
-  /** Of files that are there and are not sent: how many requests each settles. */
+  /** By unsent file: the number of requests that it settles. */
   readonly unsent?: ReadonlyMap<number, number>;
-  /** No request may begin: the disk takes nothing, or has little room. Told once, and once when it is over. */
+  /** No request may begin, because the disk fails or is nearly full. Called once, and once when it is over. */
   readonly unwritten: (error: unknown) => void;
   readonly written: () => void;
-  /** Between two waits for the disk; default 100 ms. */
+  /** Between two flushes; default 100 ms. */
   readonly everyMs?: Millis;
   readonly volume?: () => Volume;
 }
 
-/** Where writing over a file takes new blocks, requests in flight are left so much. */
+/** Kept free for requests in flight on file systems where overwriting takes new blocks. */
 const spareBytes = 64 * 1024 * 1024;
 
 /**
- * The requests that are asked of upstreams and what becomes of them, on this machine's disk. A line is handed to the
- * operating system before `begin` and `settle` return, in about two microseconds, so that it survives the end of the
- * process; ten times a second the disk is waited for, by nobody who answers requests. A request whose beginning finds no room
- * does not begin, and the end of one that has begun finds it in the reserve.
+ * Requests and their ends on the local disk. `begin` and `settle` return when the operating system has the line (2
+ * µs), so it survives the process; the disk is flushed ten times a second, without waiting requests. Without room a
+ * request does not begin; an end goes to the reserve.
  */
 export class Journal {
   readonly #options: JournalOptions;
@@ -45,21 +43,19 @@ export class Journal {
   readonly #volume: () => Volume;
   readonly #reserve: Reserve;
   readonly #requests: OpenRequests;
-  /** The last number that a file was given. */
   #last: number;
-  /** The file that takes what comes. */
   #present: OpenFile | null = null;
   #isUnsynced = false;
-  /** The number of the file that still has the reserve's name. */
+  /** The file that still has the reserve's name. */
   #unnamed: number | null = null;
   #waiting: Entry[] = [];
-  /** What a write has failed with, until writes succeed again. */
+  /** The error until writes succeed again. */
   #trouble: unknown = null;
   #hasLittleRoom = false;
   #isShutTold = false;
   #closing: OpenFile[] = [];
   #closed: Closed[] = [];
-  /** Files that were given up, and are there until all that they said stands in another. */
+  /** Abandoned files, kept until another file has all their entries. */
   #givenUp: number[] = [];
   readonly #inTurn = serial();
   readonly #timer: NodeJS.Timeout;
@@ -81,12 +77,12 @@ export class Journal {
     return journal;
   }
 
-  /** No request may begin, and so none may be asked of an upstream. */
+  /** No request may be given to an upstream. */
   get isShut(): boolean {
     return this.#trouble !== null || this.#hasLittleRoom || this.#present === null;
   }
 
-  /** @returns whether it is written down: else the request may not be asked of its upstream */
+  /** Returns whether it is written; else the request must not be sent. */
   begin(begun: Begun): boolean {
     if (this.isShut) return false;
     if (this.#reserve.holds(this.#requests.size + 1)) return this.#append([{ kind: 'begun', begun }]);
@@ -99,23 +95,18 @@ export class Journal {
     if (this.#waiting.length > 0 || !this.#put([entry])) this.#waiting.push(entry);
   }
 
-  /** What a policy has decided. @returns whether it is kept */
   decide(decision: Decision): boolean {
     return !this.isShut && this.#append([{ kind: 'decided', decision }]);
   }
 
-  /** Whether the file saw a request begin that is still in flight. */
   isNeeded(number: number): boolean {
     return this.#requests.isNeeded(number);
   }
 
-  /**
-   * Writes into the present file too that the requests in flight began which files up to this one saw begin: those files are then
-   * needed no more. Where the disk does not take it they stay needed.
-   */
+  /** Copies their requests in flight into the present file; if the disk fails, the files stay needed. */
   carry(upTo: number): Promise<void> {
     return this.#inTurn(async () => {
-      // One by one: of several that were written in part whole ones could stay, and be read behind the settlements of their requests.
+      // One by one: after a partial write whole lines could remain behind their settlements.
       for (const begun of this.#requests.begunUpTo(upTo)) {
         if (this.isShut || !this.#append([{ kind: 'begun', begun }])) break;
       }
@@ -123,16 +114,12 @@ export class Journal {
     });
   }
 
-  /** Has everything reach the disk, as far as it can be written. */
+  /** Flushes as far as possible. */
   sync(): Promise<void> {
     return this.#inTurn(() => this.#syncNow());
   }
 
-  /**
-   * Closes the present file, where it holds anything, and begins another.
-   * @param atLeast only where it has so many bytes
-   * @returns the files that were closed since the last time, the oldest first
-   */
+  /** If the file has `atLeast` bytes. Returns the files closed since the last call, oldest first. */
   rotate(atLeast = 1): Promise<readonly Closed[]> {
     return this.#inTurn(async () => {
       await this.#syncNow();
@@ -146,17 +133,16 @@ export class Journal {
     });
   }
 
-  /** All that the file settles is in the event store: to be called before its name says so. */
+  /** Call before the file is renamed to `.sent`. */
   shipped(number: number): Promise<void> {
     return this.#requests.shipped(number);
   }
 
-  /** Whether all that has been told to it is on the disk, as far as anybody knows. */
+  /** Whether all entries are on the disk, as far as known. */
   get isSound(): boolean {
     return this.#trouble === null;
   }
 
-  /** @returns how many requests it could not write the end of: they are settled at the next start, by their beginnings */
   async close(): Promise<number> {
     clearInterval(this.#timer);
     await this.sync();
@@ -177,12 +163,11 @@ export class Journal {
     this.#look();
   }
 
-  /** Into the present file, or, where that takes no more, into the reserve. */
+  /** Into the present file, or the reserve if that fails. */
   #put(entries: readonly Entry[]): boolean {
     return (this.#present !== null && this.#append(entries)) || (this.#takeReserve() && this.#append(entries));
   }
 
-  /** Into the present file. */
   #append(entries: readonly Entry[]): boolean {
     const present = this.#present!;
     try {
@@ -209,7 +194,7 @@ export class Journal {
     this.#present = next;
   }
 
-  /** The next file; from then on, in the same step, it takes what comes. */
+  /** It takes entries from the step in which it is ready. */
   async #begin(): Promise<void> {
     const number = ++this.#last;
     const file = await this.#files.begin(number).catch(async (error: unknown) => {
@@ -235,7 +220,6 @@ export class Journal {
         await present.sync();
       } catch (error) {
         this.#failed(error);
-        // Where the reserve has come in its place, it is closed as it is.
         if (this.#present === present) return this.#giveUp(present);
       }
     }
@@ -244,14 +228,14 @@ export class Journal {
   }
 
   async #writeWaiting(): Promise<void> {
-    // Where there can be no new file, there is the reserve.
+    // No new file is possible: use the reserve.
     if (this.#present === null) await this.#begin().catch((error: unknown) => this.#failed(error));
     if (!this.#put(this.#waiting)) return;
     this.#waiting = [];
     for (const number of this.#givenUp) this.#requests.forget(number);
   }
 
-  /** What was closed is sent all the same where the disk fails with it, now or after a restart: nothing is sure but that it was written. */
+  /** Closed files are sent even if the disk fails with them: they were written. */
   async #closeFiles(): Promise<void> {
     for (let [next] = this.#closing; next !== undefined; [next] = this.#closing) {
       this.#closing.shift();
@@ -260,7 +244,7 @@ export class Journal {
     }
   }
 
-  /** The disk has failed: what it holds of the present file is anybody's guess. */
+  /** The flush failed, so the content of the file on the disk is undefined. */
   async #giveUp(present: OpenFile): Promise<void> {
     this.#present = null;
     this.#waiting = [...present.entries, ...this.#waiting];
@@ -268,7 +252,6 @@ export class Journal {
     await present.letGo();
   }
 
-  /** Where there is room, and a write succeeds, requests may begin again, with a reserve as before. */
   async #mend(): Promise<void> {
     const { freeBytes, isWrittenInPlace } = this.#volume();
     const enough = (isWrittenInPlace ? leastBytes : spareBytes) + this.#reserve.lacks(this.#requests.size);
@@ -282,12 +265,12 @@ export class Journal {
         await this.#files.drop(number, 'open');
         this.#givenUp.shift();
       }
-      // Meanwhile a line may have needed the new reserve too.
+      // A line may have needed the new reserve meanwhile.
       if (this.#present!.capacity !== null || this.#waiting.length > 0) return;
       this.#present!.probe();
       this.#trouble = null;
     } catch {
-      // It is tried again with the next wait. Nothing is sent before that: after a crash it would be sent a second time.
+      // Retried with the next flush. Nothing is sent before: after a crash it would be sent twice.
     }
   }
 

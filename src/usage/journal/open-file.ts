@@ -4,12 +4,11 @@ import { type Entry, lineOf } from './entry.ts';
 
 const page = Buffer.alloc(4096);
 
-/** A file of a journal that takes what comes. */
 export class OpenFile {
   readonly number: number;
-  /** What it holds: should the disk fail, the file is given up and all of it is written anew. */
+  /** Rewritten elsewhere if the disk fails. */
   readonly entries: Entry[] = [];
-  /** Bytes that there is room for, where it is the reserve, which is made neither longer nor shorter; else null. */
+  /** Of the reserve, whose size never changes; else null. */
   readonly capacity: number | null;
   readonly #file: FileHandle;
   #bytes = 0;
@@ -24,9 +23,9 @@ export class OpenFile {
     return this.#bytes;
   }
 
-  /** All or nothing. @throws what the disk says, where it takes nothing */
+  /** All or nothing. @throws the disk's error */
   append(entries: readonly Entry[]): void {
-    // Ids, names of models and numbers: a byte each character.
+    // ASCII, so one byte a character.
     const text = entries.length === 1 ? lineOf(entries[0]!) : entries.map(lineOf).join('');
     if (this.capacity !== null && this.#bytes + text.length > this.capacity) throw new Error('The reserve is full.');
     try {
@@ -36,16 +35,16 @@ export class OpenFile {
       try {
         if (this.capacity === null) ftruncateSync(this.#file.fd, this.#bytes);
       } catch {
-        // A line that was written in part is overwritten by the next, which begins where it does.
+        // The next line overwrites a partial one.
       }
       throw error;
     }
     this.#bytes += text.length;
-    // As many as there may be at once are too many arguments.
+    // Too many for `push(...)`.
     for (const entry of entries) this.entries.push(entry);
   }
 
-  /** Whether it takes more: in one step with what comes of it. @throws what the disk says, where it does not */
+  /** Synchronous with its result. @throws the disk's error */
   probe(): void {
     writeSync(this.#file.fd, page, 0, page.length, this.#bytes);
     ftruncateSync(this.#file.fd, this.#bytes);
@@ -55,14 +54,14 @@ export class OpenFile {
     return this.#file.datasync();
   }
 
-  /** As far as it goes. @param failed told what does not */
+  /** As far as possible. @param failed gets the errors */
   async close(failed: (error: unknown) => void): Promise<void> {
     if (this.capacity !== null) await this.#file.truncate(this.#bytes).catch(failed);
     await this.#file.datasync().catch(failed);
     await this.letGo(failed);
   }
 
-  /** Closes it as it is. */
+  /** Without a flush. */
   async letGo(failed: (error: unknown) => void = () => {}): Promise<void> {
     await this.#file.close().catch(failed);
   }

@@ -2,18 +2,15 @@ import type { Settlement } from '../../domain/usage/usage-events.ts';
 import type { Begun, Entry } from './entry.ts';
 import type { Tally } from './tally.ts';
 
-/** A request in flight, and the file that says that it began. */
 interface Open {
   readonly begun: Begun;
   readonly number: number;
 }
 
-/** Which requests the files of a journal tell of: those in flight, and those whose accounts are not in the event store. */
 export class OpenRequests {
   readonly #tally: Tally;
-  /** By their ids. */
   readonly #open = new Map<string, Open>();
-  /** By file: requests that it saw begin and that are in flight; requests that it settles, as long as it is not sent. */
+  /** By file: requests in flight that began in it, and requests that it settles until it is sent. */
   readonly #openIn = new Map<number, number>();
   readonly #settledIn: Map<number, number>;
   /** Begun, and not in the event store. */
@@ -26,7 +23,6 @@ export class OpenRequests {
     this.#unsent = [...settledIn.values()].reduce((sum, requests) => sum + requests, 0);
   }
 
-  /** Requests in flight. */
   get size(): number {
     return this.#open.size;
   }
@@ -43,7 +39,6 @@ export class OpenRequests {
     return [...this.#open.values()].filter((open) => open.number <= number).map(({ begun }) => begun);
   }
 
-  /** It stands in that file. */
   note(entry: Entry, number: number): void {
     if (entry.kind === 'begun') {
       const { begun } = entry;
@@ -51,19 +46,19 @@ export class OpenRequests {
       this.#open.set(begun.request_id, { begun, number });
       add(this.#openIn, number, 1);
     } else if (entry.kind === 'settled') {
-      // One that the last run has left begins in a file that is not among these.
+      // A request of the last run began in another file.
       if (!this.#end(entry.settlement.request_id)) this.#owe();
       add(this.#settledIn, number, 1);
     }
   }
 
-  /** All that it settles stands in another file. */
+  /** Another file has all its settlements. */
   forget(number: number): void {
     this.#unsent -= this.#settledIn.get(number) ?? 0;
     this.#settledIn.delete(number);
   }
 
-  /** All that it settles is in the event store; resolves when the tally says so on the disk. */
+  /** All its settlements are in the event store; resolves when the tally is durable. */
   async shipped(number: number): Promise<void> {
     this.forget(number);
     this.#tally.write(this.#unsent);
@@ -75,7 +70,7 @@ export class OpenRequests {
     this.#tally.close();
   }
 
-  /** The file that saw the request begin is not needed for it any more. @returns whether it was in flight */
+  /** Releases the file where the request began. Returns whether it was in flight. */
   #end(requestId: string): boolean {
     const open = this.#open.get(requestId);
     if (open === undefined) return false;
@@ -84,7 +79,7 @@ export class OpenRequests {
     return true;
   }
 
-  /** Once in a turn of the loop: a write for each request would cost a third of its line. */
+  /** Once in a turn of the loop: a write per request costs a third of its line. */
   #owe(): void {
     this.#unsent += 1;
     if (this.#isTallying) return;

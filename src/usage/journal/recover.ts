@@ -3,24 +3,22 @@ import { abandoned, type Begun, entriesOf, soundLines } from './entry.ts';
 import type { JournalFiles } from './files.ts';
 
 export interface Recovered {
-  /** Files whose settlements may not be in the event store, the oldest first, and how many requests each settles. */
+  /** Files that may not be in the event store, oldest first, with the number of requests that each settles. */
   readonly unsent: ReadonlyMap<number, number>;
-  /** Files whose settlements are there. */
   readonly sent: readonly number[];
-  /** Accounts of the requests that were in flight when the gateway ended. */
+  /** Of requests in flight at the end. */
   readonly abandoned: readonly Settlement[];
-  /** Lines that are not what was written. */
+  /** With a wrong checksum. */
   readonly damaged: number;
-  /** Requests of which no line is left, and which are charged to nobody; `unknown` where it cannot be told whether there are any. */
+  /** Requests without a line, charged to nobody; `unknown` if it cannot be determined. */
   readonly missing: number | 'unknown';
 }
 
 type Lines = ReadonlySet<string>;
 
-/** Whether another file says all that one does. */
+/** Whether the other file has all its lines. */
 const isIn = (own: Lines, other: Lines): boolean => own.size > 0 && [...own].every((line) => other.has(line));
 
-/** What the last run has left behind. */
 export const recover = async (files: JournalFiles): Promise<Recovered> => {
   await files.adoptLeftReserve();
   const [sent, unsent] = [files.list('sent'), files.list('open')];
@@ -28,7 +26,7 @@ export const recover = async (files: JournalFiles): Promise<Recovered> => {
   for (let at = unsent.length - 1; at >= 0; at--) {
     const [number, later] = [unsent[at]!, unsent[at + 1]];
     const own: Lines = new Set(soundLines(await files.read(number, 'open')));
-    // One that was given up stands in the next as a whole, or that has not come further than a part of it.
+    // An abandoned file is in the next as a whole, or that one is still partial.
     if (isIn(own, next)) {
       await files.drop(number, 'open');
       unsent.splice(at, 1);
@@ -44,7 +42,7 @@ export const recover = async (files: JournalFiles): Promise<Recovered> => {
   const unsentOf = new Map<number, number>();
   let damaged = 0;
   const all = [...sent.map((n) => [n, 'sent'] as const), ...unsent.map((n) => [n, 'open'] as const)];
-  // In the order in which they were written: what ends a request never stands in a file before that of its beginning.
+  // In writing order: an end is never in a file before its beginning.
   for (const [number, kind] of all.sort(([a], [b]) => a - b)) {
     const read = entriesOf(await files.read(number, kind));
     damaged += read.damaged;

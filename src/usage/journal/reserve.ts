@@ -3,17 +3,14 @@ import type { FileHandle } from 'node:fs/promises';
 import type { JournalFiles } from './files.ts';
 
 const mebibyte = 1024 * 1024;
-/** No line is longer that settles a request: ids of 31 characters, a model of 200, a service tier of 32, and numbers. */
+/** The maximum of a settlement: ids of 31 characters, a model of 200, a service tier of 32, and numbers. */
 export const longestLine = 1_024;
 const leastSize = 4 * mebibyte;
 
 const sizeFor = (requests: number): number =>
   Math.max(leastSize, Math.ceil((requests * longestLine) / mebibyte) * mebibyte);
 
-/**
- * A file of zeros that has its blocks: on a full disk the lines that settle the requests in flight are written over them.
- * It has room for 4,096 of them, and becomes larger with the requests that are in flight at once.
- */
+/** Preallocated zeros, overwritten by the settlements of requests in flight on a full disk. */
 export class Reserve {
   readonly #files: JournalFiles;
   #file: FileHandle | null = null;
@@ -23,12 +20,11 @@ export class Reserve {
     this.#files = files;
   }
 
-  /** Bytes that have to be free before it is there. */
+  /** Bytes that must be free to create it. */
   lacks(requests: number): number {
     return this.#file === null ? sizeFor(requests) : 0;
   }
 
-  /** Makes it, where it is not there. */
   async lay(requests: number): Promise<void> {
     if (this.#file !== null) return;
     const file = await this.#files.openReserve();
@@ -42,14 +38,14 @@ export class Reserve {
       }
       this.#file = file;
     } catch (error) {
-      // Nobody else is to lack what was too little for it.
+      // Frees a file that is too small.
       await file.truncate(0).catch(() => {});
       await file.close().catch(() => {});
       throw error;
     }
   }
 
-  /** Whether it has room for the lines of so many requests; it becomes larger where it has not. */
+  /** Grows if needed. */
   holds(requests: number): boolean {
     if (this.#file === null) return false;
     try {
@@ -66,7 +62,7 @@ export class Reserve {
     }
   }
 
-  /** Hands it over: there is none until it is laid again. */
+  /** Hands it over; `lay` makes another. */
   take(): { readonly file: FileHandle; readonly size: number } | null {
     const file = this.#file;
     this.#file = null;

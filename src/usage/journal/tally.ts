@@ -3,13 +3,10 @@ import { promisify } from 'node:util';
 import { isSound, sealed } from './entry.ts';
 
 const syncToDisk = promisify(fdatasync);
-/** Of any count that there can be: a line is written over in its place. */
+/** Fixed width, so that it can be overwritten in place. */
 const digits = 16;
 
-/**
- * How many requests have begun whose accounts are not in the event store: the journal has to tell of so many. It stands
- * beside the journal's folder, so that what is missing is known where that is damaged or gone.
- */
+/** Of begun requests that are not in the event store. Outside the journal, to notice its loss. */
 export class Tally {
   readonly #path: string;
   #fd: number | null = null;
@@ -19,7 +16,7 @@ export class Tally {
     this.#path = path;
   }
 
-  /** @returns undefined where there is none yet; null where it is not what was written */
+  /** Undefined if absent; null if damaged. */
   read(): number | null | undefined {
     try {
       const line = readFileSync(this.#path, 'latin1').trimEnd();
@@ -29,7 +26,7 @@ export class Tally {
     }
   }
 
-  /** What the disk does not take is told with the next one. */
+  /** After a failure the next write has the newest count. */
   write(count: number): void {
     if (count === this.#written) return;
     try {
@@ -37,11 +34,10 @@ export class Tally {
       writeSync(this.#fd, sealed(String(count).padStart(digits, '0')), 0, 'latin1');
       this.#written = count;
     } catch {
-      // That the disk takes nothing is noticed by the journal.
+      // The journal notices disk failures.
     }
   }
 
-  /** Has it reach the disk, as far as it can be written. */
   async sync(): Promise<void> {
     if (this.#fd !== null) await syncToDisk(this.#fd).catch(() => {});
   }

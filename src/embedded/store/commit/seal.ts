@@ -50,7 +50,7 @@ export function checkSeal(dir: string, transaction: bigint): boolean {
   if (sealed === String(transaction)) return trace.join(' ') === traceOf(dir);
   throw new StoreCorrupt(
     `${join(dir, DATA_FILE)} ends with transaction ${transaction} and was closed after ${sealed}: it is not the file ` +
-      `that was closed. Where it was put there on purpose, remove ${path}.`,
+      `that was closed. A backup is restored as a whole folder, without ${path}; remove that file if this one is meant.`,
   );
 }
 

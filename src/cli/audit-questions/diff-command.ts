@@ -54,7 +54,7 @@ export const diffCommand = (terminal: Terminal): Command =>
           await ask(past, touched(rows, id, from, to));
         });
       } else {
-        await reading(terminal, (store, _, onCorrupt) => {
+        await reading(terminal, (store, onCorrupt) => {
           checkId(id);
           return ask(pastOf(store, { onCorrupt }), [id]);
         });

@@ -16,7 +16,7 @@ export const historyCommand = (terminal: Terminal): Command =>
       const json = jsonOf(terminal, options);
       const width = widthOf(terminal, options);
       const when = whenIn(options);
-      await reading(terminal, async (store, _, onCorrupt) => {
+      await reading(terminal, async (store, onCorrupt) => {
         const { events, corrupt } = await replayOf(store, id);
         const why = ({ revision }: Recorded): string | null => (corrupt?.revision === revision ? corrupt.why : null);
         if (!json) terminal.out(events.map((event) => page(event, why(event), width, when)).join('\n'));

@@ -22,7 +22,7 @@ export const keysCommand = (terminal: Terminal): Command =>
     .argument('<project>', 'proj_…')
     .option('--at <time>', 'a time, or a date (its first moment, UTC); default: now', parseTime)
     .action((id: string, options: Output & { readonly at?: number }) =>
-      reading(terminal, async (store, _, onCorrupt) => {
+      reading(terminal, async (store, onCorrupt) => {
         checkId(id);
         if (!id.startsWith('proj_')) throw new UsageError(`${printable(id)} is not the id of a project: proj_….`);
         const now = systemClock.wall();

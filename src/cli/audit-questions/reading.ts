@@ -15,7 +15,7 @@ export type OnCorrupt = (found: CorruptStream) => void;
 /** `onCorrupt` names each corrupt stream once on standard error, and makes the exit status 1. */
 export const reading = async <T>(
   terminal: Terminal,
-  read: (store: EventStore, log: EventLog, onCorrupt: OnCorrupt) => Promise<T>,
+  read: (store: EventStore, onCorrupt: OnCorrupt, log: EventLog) => Promise<T>,
 ): Promise<T> => {
   const named = new Set<string>();
   const name = ({ stream, message }: CorruptStream): void => {
@@ -23,7 +23,7 @@ export const reading = async <T>(
     named.add(stream);
   };
   try {
-    const answer = await onLog(terminal, (log) => read(log.store, log, name));
+    const answer = await onLog(terminal, (log) => read(log.store, name, log));
     // The messages are already printed.
     if (named.size > 0) throw new Failure('');
     return answer;
@@ -39,7 +39,7 @@ export const readingRows = <T>(
   terminal: Terminal,
   read: (store: EventStore, rows: RowReader, onCorrupt: OnCorrupt, isServed: boolean) => Promise<T>,
 ): Promise<T> =>
-  reading(terminal, async (store, _, onCorrupt) => {
+  reading(terminal, async (store, onCorrupt) => {
     const current = await currentRows(readConfig(terminal.env), store);
     try {
       const newest = await newestEvent(store);

@@ -19,7 +19,7 @@ export const stateCommand = (terminal: Terminal): Command =>
     .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .option('--at <time|revision>', 'a time, a date (its first moment, UTC), or the number of an event', parseMoment)
     .action((id: string, options: Output & { readonly at?: Moment }) =>
-      reading(terminal, async (store, _, onCorrupt) => {
+      reading(terminal, async (store, onCorrupt) => {
         checkId(id);
         const past = pastOf(store, { onCorrupt });
         const found = await standingOf(past, id, options.at);

@@ -6,6 +6,7 @@ import { Failure } from '../../process/failure.ts';
 import { recordedAs } from '../audit-questions/history-command.ts';
 import { reading } from '../audit-questions/reading.ts';
 import { withExamples } from '../examples.ts';
+import { oneOf, several } from '../option-values.ts';
 import { Listing, listing, type Output, type Shown } from '../table/listing.ts';
 import { type Terminal, untilStopped } from '../terminal.ts';
 
@@ -30,11 +31,6 @@ const decided: ReadonlySet<string> = new Set(
 /** Never shown: its events hold sealed values of keys. */
 const sealed = 'replay';
 
-const knownType = (text: string): string => {
-  if (eventTypes.has(text)) return text;
-  throw new InvalidArgumentError(`Give one of ${[...eventTypes].join(', ')}.`);
-};
-
 interface Asked extends Output {
   readonly follow?: true;
   readonly lines: number;
@@ -56,12 +52,12 @@ export const eventsCommand = (terminal: Terminal): Command => {
     .option(
       '--type <type>',
       'only of this type, such as project_key.created; may be repeated',
-      (type: string, before: readonly string[] = []) => [...before, knownType(type)],
+      several(oneOf(eventTypes)),
     )
     .option('--all', 'also what Weir notes for itself: accounts of requests, last uses, access tokens, signatures')
     .action((options: Asked) => {
       const listed = new Listing(terminal, options, { type: 'id', id: 'id', at: 'time', position: 'id' });
-      return reading(terminal, async (store, { isOwn }) => {
+      return reading(terminal, async (store, _, { isOwn }) => {
         if (options.follow && isOwn)
           throw new Failure('No server runs on these files, so nothing can follow. weir serve starts one.');
         const after = await latest(store, options, listed);

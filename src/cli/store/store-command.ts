@@ -4,15 +4,15 @@ import { readConfig } from '../../config/config.ts';
 import { StoreLocked } from '../../embedded/index.ts';
 import { backupStore, CannotCopy } from '../../embedded/maintenance/backup.ts';
 import { compactStore } from '../../embedded/maintenance/compact.ts';
+import type { VerifyReport } from '../../embedded/maintenance/report.ts';
 import { NoStore, verifyStore } from '../../embedded/maintenance/verify.ts';
 import { Failure } from '../../process/failure.ts';
 import { withExamples } from '../examples.ts';
 import { type Progress, progressBar } from '../progress.ts';
-import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { documents, jsonOf, type Output, show } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 import { type ExportOptions, exportEvents } from './store-export.ts';
 import { importEvents } from './store-import.ts';
-import { inJson, showDamages } from './store-report.ts';
 
 interface Dir {
   readonly dir?: string;
@@ -43,7 +43,7 @@ export const storeCommand = (terminal: Terminal): Command => {
       const json = jsonOf(terminal, options);
       const dir = filesOf(terminal, options);
       const report = await watched(terminal, 'Verifying', (progress) => verifyStore(dir, { progress: progress.at }));
-      json?.add({ dir, ...inJson(report) });
+      json?.add({ dir, ...reportInJson(report) });
       json?.end();
       if (!json) showDamages(terminal, dir, report, options);
       if (report.verdict === 'corrupt') throw new Failure(`The store in ${dir} is corrupt.`);
@@ -86,6 +86,30 @@ export const storeCommand = (terminal: Terminal): Command => {
     .option(...anyStore)
     .action((options: Dir & { in: string }, called: Command) => importEvents(terminal, options, called));
   return store;
+};
+
+/** With names like those of the API. */
+const reportInJson = ({ purgedStreams, lastPosition, ...report }: VerifyReport): object => ({
+  ...report,
+  purged_streams: purgedStreams,
+  last_position: lastPosition,
+});
+
+const showDamages = (terminal: Terminal, dir: string, report: VerifyReport, options: Output): void => {
+  const { verdict, events, streams, purgedStreams, damages, more } = report;
+  const purged = purgedStreams === 0 ? '' : `, ${purgedStreams} of them with expired events removed`;
+  if (verdict === 'ok') {
+    terminal.out(`${dir}: ok. ${events} events of ${streams} streams${purged}.\n`);
+    return;
+  }
+  const rows = damages.map(({ position = null, stream = null, revision = null, what }) => ({
+    position,
+    stream,
+    revision,
+    what,
+  }));
+  show(terminal, rows, options);
+  if (more > 0) terminal.out(`… and ${more} more.\n`);
 };
 
 const filesOf = (terminal: Terminal, { dir }: Dir): string => {

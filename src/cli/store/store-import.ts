@@ -2,20 +2,27 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { findStore } from '../../app/log/event-log.ts';
+import { checkpointOf } from '../../audit/log/checkpoint-event.ts';
+import { checkpointStream } from '../../audit/log/leaf.ts';
+import { systemClock } from '../../clock.ts';
 import { readConfig } from '../../config/config.ts';
 import type { RawAppend } from '../../eventstoredb/append.ts';
 import { openArchive } from '../../eventstoredb/archive.ts';
 import type { RawEvent } from '../../eventstoredb/client/raw-event.ts';
+import type { Target } from '../../eventstoredb/client/target.ts';
+import { connect } from '../../eventstoredb/connect.ts';
+import { logEvent } from '../../kernel/store/log-event.ts';
 import { logIdStream } from '../../kernel/store/log-id.ts';
+import type { Actor } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
 import { operatorContext } from '../operator.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { Importer } from './importer.ts';
-import { markImported, sizeSigned } from './mark-imported.ts';
 import { BadLine, readLine } from './store-line.ts';
 import { described, isCopied, Revisions, TOMBSTONE } from './store-streams.ts';
 
+const importedStream = 'log-imported';
 const EVENTS_PER_APPEND = 100;
 const BYTES_PER_APPEND = 256 * 1024;
 /** Appends in flight to an embedded store. A cluster gets one at a time, because only then the order is sure to be kept. */
@@ -180,3 +187,32 @@ class AppendBatch implements RawAppend {
     return true;
   }
 }
+
+/** The size of the tree that a checkpoint signs; undefined for other events. */
+const sizeSigned = ({ stream: of, type, data }: RawEvent): number | undefined => {
+  if (of !== checkpointStream) return undefined;
+  try {
+    return checkpointOf({ type, data: JSON.parse(Buffer.from(data).toString('utf8')) as Record<string, unknown> })
+      ?.checkpoint.size;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Records permanently that the log is a copy, whose verification needs a checkpoint of the original. */
+const markImported = async (
+  target: Target,
+  { signed, events }: { readonly signed: number; readonly events: number },
+  actor: Actor,
+): Promise<void> => {
+  const store = connect(target);
+  try {
+    let revision: number | 'no_stream' = 'no_stream';
+    for await (const event of store.read(importedStream)) revision = event.revision;
+    const command = `import of ${events} events after ${revision}`;
+    const event = logEvent(command, importedStream, 'log.imported', { size: signed, events }, systemClock, actor);
+    await store.append(importedStream, [event], revision);
+  } finally {
+    await store.close();
+  }
+};

@@ -23,7 +23,7 @@ export interface Terminal {
   readonly isRead?: boolean;
   /** For progress bars; absent if standard error is no terminal. */
   readonly screen?: NodeJS.WritableStream;
-  /** Asks a question; absent if nobody can answer. */
+  /** Asks a question; absent without a terminal. */
   readonly ask?: (question: string) => Promise<string>;
 }
 

@@ -93,7 +93,7 @@ const createRoute = (admin: Administration): Route =>
         const input = { organizationId, name, at: admin.clock.wall() };
         const result = await execute(() => admin.aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
         const { name: called, createdAt, archivedAt, allowedModels } = result.state.data;
-        // An abandoned attempt may have created the project, and somebody may have archived it since.
+        // An abandoned attempt may have created the project, and it may have been archived since.
         const status = result.state.status === 'archived' ? 'archived' : 'active';
         return {
           body: render({ id, organizationId, name: called, status, createdAt, archivedAt, allowedModels }),

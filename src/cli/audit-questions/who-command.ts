@@ -106,7 +106,7 @@ const ofKey = async (past: Past, id: string): Promise<Credential> => {
   };
 };
 
-/** A token's entries are recorded under its client, and cannot be told from those of the client's other tokens. */
+/** A token's entries are recorded under its client, and cannot be distinguished from those of the client's other tokens. */
 const ofToken = async (past: Past, id: string): Promise<Credential> => {
   const life = await past.life(id);
   const [issued, last] = [life[0], life.at(-1)];

@@ -69,7 +69,7 @@ const withId = (event: Recorded, end: AuditEnd): { readonly id: string; readonly
   return { id, end: { count: end.count + 1, lasting, time: lasts ? time : end.time } };
 };
 
-/** Entries are kept as long as their events. Updates compare with this projection's own rows, since others may be at another event. */
+/** Updates compare with this projection's own rows, since others may be at another event. */
 export const auditLog: Projection = {
   name: 'audit-log',
   version: 5,

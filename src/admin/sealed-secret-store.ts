@@ -26,7 +26,7 @@ const keptSeconds = 86_400;
 /** A stream for one sealed secret. */
 export const sealedSecretStream = (resourceId: string): string => `replay-${resourceId}`;
 
-/** An access token is shorter-lived than a replay, so OAuth callers have the client's id instead, which is not secret (contract I). */
+/** An access token may expire before a replay, so OAuth callers have the client's id, which is not secret (contract I). */
 const callerSecretOf = ({ head, principal }: IdempotentRequest): string =>
   principal.kind === 'oauth_client' ? principal.id : (head.header('authorization')?.replace(/^bearer /i, '') ?? '');
 

@@ -10,7 +10,7 @@ const date = z.iso.date();
 
 const shortened = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(Z|[+-]\d{2}:\d{2})$/;
 
-/** Milliseconds of an ISO time with a zone, of the form that pages print, or of a date (its first moment in UTC); else undefined. */
+/** Milliseconds of an ISO time with a zone, in the form of pages too, or of a date (its start in UTC); else undefined. */
 export const givenTime = (text: string): number | undefined => {
   if (date.safeParse(text).success) return Date.parse(`${text}T00:00:00Z`);
   const iso = text

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { type OAuthClientRow, oauthClientRows } from '../../../projections/oauth-clients.ts';
 import { credentialOf } from '../../admin/credential.ts';
-import { systemClock } from '../../clock.ts';
+import { systemClock as clock } from '../../clock.ts';
 import { tokenPermissions } from '../../domain/permissions.ts';
 import { newId, newToken } from '../../ids.ts';
 import { Failure } from '../../process/failure.ts';
@@ -13,8 +13,6 @@ import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { findOrganization } from './org.ts';
-
-const clock = systemClock;
 
 const shown = ({ id, status, data }: OAuthClientRow): Shown => ({
   client_id: id,

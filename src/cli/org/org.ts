@@ -3,7 +3,7 @@ import { type OrganizationRow, organizationRows } from '../../../projections/org
 import { credentialOf } from '../../admin/credential.ts';
 import { takeFirstRun } from '../../app/first-run.ts';
 import { balanceOf, balanceRows } from '../../app/funds.ts';
-import { systemClock } from '../../clock.ts';
+import { systemClock as clock } from '../../clock.ts';
 import { adminPermissions } from '../../domain/permissions.ts';
 import { newId, newToken } from '../../ids.ts';
 import type { Context } from '../../kernel/commands/actor.ts';
@@ -14,8 +14,6 @@ import { asOperator, type Operator, operatorContext, recording } from '../operat
 import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-
-const clock = systemClock;
 
 const shown = (row: OrganizationRow): Shown => ({
   id: row.id,

@@ -12,7 +12,7 @@ import {
   type TermsFields,
 } from './policy-terms.ts';
 
-/** `live` is `monitoring` or `enforcing` by the current version's mode (`policyState`), so an event's type decides the next state. */
+/** `live` is `monitoring` or `enforcing` by the current version (`policyState`), so an event's type decides the next state. */
 const machine = chartOf<Policy, PolicyEvent>(applyPolicy).createMachine({
   id: 'policy',
   context: blankPolicy,

@@ -1,30 +1,14 @@
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import type { Credential, CredentialFields } from './credential.ts';
 import { requireFuture } from './project-key.ts';
 
 /** An organization's Admin API key (contract B.4), without its secret. */
-export interface AdminKey {
-  readonly organizationId: string;
-  readonly name: string;
-  readonly permissions: readonly string[];
-  readonly createdAt: number;
+export interface AdminKey extends Credential {
   readonly expiresAt: number | null;
-  readonly digest: string;
-  readonly pepperId: string;
-  readonly redactedValue: string;
 }
 
 export type AdminKeyEvent =
-  | {
-      readonly type: 'admin_key.created';
-      readonly organization_id: string;
-      readonly name: string;
-      readonly permissions: readonly string[];
-      readonly created_at: number;
-      readonly expires_at: number | null;
-      readonly digest: string;
-      readonly pepper_id: string;
-      readonly redacted_value: string;
-    }
+  | ({ readonly type: 'admin_key.created'; readonly expires_at: number | null } & CredentialFields)
   | { readonly type: 'admin_key.deleted' }
   /** The full key was shown again to its creator (contract I). */
   | { readonly type: 'admin_key.value_replayed' };

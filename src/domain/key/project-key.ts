@@ -1,17 +1,11 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type State, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import type { Credential, CredentialFields } from './credential.ts';
 
 /** A project API key (contract B.3), without its secret. */
-export interface ProjectKey {
-  readonly organizationId: string;
+export interface ProjectKey extends Credential {
   readonly projectId: string;
-  readonly name: string;
-  readonly permissions: readonly string[];
-  readonly createdAt: number;
   readonly expiresAt: number | null;
-  readonly digest: string;
-  readonly pepperId: string;
-  readonly redactedValue: string;
   /** Predecessor and successor; null without a rotation. */
   readonly rotatedFrom: string | null;
   readonly rotatedTo: string | null;
@@ -26,21 +20,14 @@ export const longestGraceSeconds = 7 * 24 * 60 * 60;
 type RevokeReason = 'requested' | 'project_archived' | 'rotation_refused';
 
 export type ProjectKeyEvent =
-  | {
+  | ({
       readonly type: 'project_key.created';
-      readonly organization_id: string;
       readonly project_id: string;
-      readonly name: string;
-      readonly permissions: readonly string[];
-      readonly created_at: number;
       readonly expires_at: number | null;
-      readonly digest: string;
-      readonly pepper_id: string;
-      readonly redacted_value: string;
       /** Only of a successor: ids of keys. */
       readonly rotated_from?: string;
       readonly windows_of?: string;
-    }
+    } & CredentialFields)
   /** The key has a successor, and expires after its grace. */
   | { readonly type: 'project_key.rotated'; readonly successor_id: string; readonly expires_at: number }
   | {

@@ -11,13 +11,12 @@ export interface AdminKeyRow extends State<AdminKey> {
   readonly id: string;
 }
 
-/** Key: `<organization>:<admin key>`. Deleted ones stay as tombstones: they are valid cursors. */
+/** Key: `<organization>:<admin key>`. Deleted ones stay, because they are valid cursors. */
 export const adminKeyRows = table<AdminKeyRow>('admin-keys');
-/** The same without the deleted ones: a page costs the same however many there have been. */
+/** Without the deleted ones, so that pages stay cheap. */
 export const liveAdminKeyRows = table<AdminKeyRow>('admin-keys-live');
-/** Key: admin key. */
 export const adminKeyOwners = table<{ readonly organizationId: string }>('admin-key-owners');
-/** Key: `<organization>:<admin key>`. Keys that their organization has admitted and whose own stream has not come (yet). */
+/** Key: `<organization>:<admin key>`. Keys that are admitted and have no stream (yet). */
 export const admittedAdminKeys = table<{
   readonly organizationId: string;
   readonly keyId: string;

@@ -12,7 +12,6 @@ import { projectKeys } from './project-keys.ts';
 import { projects } from './projects.ts';
 import { usage } from './usage.ts';
 
-/** Every read model that Weir runs. */
 export const projections: readonly Projection[] = [
   auditLog,
   auditTree,

@@ -9,7 +9,6 @@ import type { Actor, Recorded } from '../src/kernel/store/store.ts';
 import { eventOf, idOf } from './recorded.ts';
 import { addTo, emptyDigest, type ValueDigest } from './value-digest.ts';
 
-/** One entry of an organization's audit log. */
 export interface AuditRow {
   readonly id: string;
   readonly type: AuditType;
@@ -20,13 +19,12 @@ export interface AuditRow {
   readonly requestId: string | null;
   readonly projectId: string | null;
   readonly resourceId: string;
-  /** Where its event is. */
   readonly place: { readonly stream: string; readonly revision: number; readonly position: string };
   readonly data?: Entry['data'];
   readonly changesRequested?: Entry['changesRequested'];
 }
 
-/** What a filter can ask of a block of entries without reading them. */
+/** A summary that rules out a block of entries for a filter. */
 export interface AuditBlock {
   readonly oldest: number;
   readonly newest: number;
@@ -34,41 +32,36 @@ export interface AuditBlock {
   readonly values: ValueDigest;
 }
 
-/** How many entries an organization has; how many of them stay for ever, and the latest time of those. */
+/** Counters of an organization's entries: all, those that are never removed, and the latest time of the latter. */
 export interface AuditEnd {
   readonly count: number;
   readonly lasting: number;
   readonly time: number;
 }
 
-/** Entries of one block. */
 export const blockSize = 256;
 
-/** Key: `auditKeyOf`. An organization's entries in the order in which they came. */
+/** Key: `auditKeyOf`. */
 export const auditRows = table<AuditRow>('audit-log');
 /** Key: `auditKeyOf(organization, block)`. */
 export const auditBlocks = table<AuditBlock>('audit-log-blocks');
 /** Key: organization. */
 export const auditEnds = table<AuditEnd>('audit-log-ends');
-/** The number of each entry. Key: `<organization>:<id of the entry>`. */
+/** Numbers of the entries. Key: `<organization>:<id of the entry>`. */
 export const auditNumbers = table<{ readonly number: number }>('audit-log-numbers');
 
-/** Of everything that ever was, whatever became of it. Key: the id of a resource. */
+/** Resources, removed ones too. Key: the id of a resource. */
 export const auditSubjects = table<Subject>('audit-log-subjects');
 
-/** Twelve digits outlast a thousand entries a second for thirty years. */
+/** Twelve digits are enough for a thousand entries a second for thirty years. */
 export const auditKeyOf = (organizationId: string, number: number): string =>
   `${organizationId}:${String(number).padStart(12, '0')}`;
 
-/** The number of the entry with this id, or undefined where the organization has no such entry. */
 export const auditNumberOf = (models: RowReader, organizationId: string, id: string): number | undefined =>
   timeOfId(id) === null ? undefined : models.get(auditNumbers, `${organizationId}:${id}`)?.number;
 
-/**
- * The id of an entry, out of its event and of entries that stay for ever: it is the same in lists that are made anew when others
- * have gone, and in a copy of the log. Ids sort as the entries do, where the clocks of all gateways agree.
- */
-const numbered = (event: Recorded, end: AuditEnd): { readonly id: string; readonly end: AuditEnd } => {
+/** The id depends only on the event and on entries that are never removed, so a rebuilt list or a copied log has the same ids. */
+const withId = (event: Recorded, end: AuditEnd): { readonly id: string; readonly end: AuditEnd } => {
   const lasts = !isRemovable(event.stream);
   const time = Math.max(end.time, event.metadata.at);
   const lasting = end.lasting + (lasts ? 1 : 0);
@@ -76,10 +69,7 @@ const numbered = (event: Recorded, end: AuditEnd): { readonly id: string; readon
   return { id, end: { count: end.count + 1, lasting, time: lasts ? time : end.time } };
 };
 
-/**
- * What happened to an organization and all that it has, kept for as long as the events are. What an update changed is
- * told by what the log itself remembers of the resource: rows of others may be further on, or not as far.
- */
+/** Updates compare with this projection's own rows, since others may be at another event. */
 export const auditLog: Projection = {
   name: 'audit-log',
   version: 5,
@@ -96,7 +86,7 @@ export const auditLog: Projection = {
     const { at, actor, ip = null, request_id: requestId = null } = event.metadata;
     const before = rows.get(auditEnds, organizationId) ?? { count: 0, lasting: 0, time: 0 };
     const { count } = before;
-    const { id: entryId, end } = numbered(event, before);
+    const { id: entryId, end } = withId(event, before);
     const row: AuditRow = {
       id: entryId,
       type,
@@ -113,14 +103,14 @@ export const auditLog: Projection = {
     rows.put(auditRows, auditKeyOf(organizationId, count), row);
     rows.put(auditNumbers, `${organizationId}:${entryId}`, { number: count });
     rows.put(auditEnds, organizationId, end);
-    enter(rows, auditKeyOf(organizationId, Math.floor(count / blockSize)), row);
+    addToBlock(rows, auditKeyOf(organizationId, Math.floor(count / blockSize)), row);
   },
 };
 
-const enter = (rows: Rows, key: string, row: AuditRow): void => {
+const addToBlock = (rows: Rows, key: string, row: AuditRow): void => {
   const { at, type, actor, projectId, resourceId, requestId } = row;
   const { oldest, newest, values } = rows.get(auditBlocks, key) ?? { oldest: at, newest: at, values: emptyDigest() };
-  // In place, a kilobyte for each entry would be copied otherwise. Whoever has to apply the entry again adds the same.
+  // In place, to avoid copying a kilobyte for each entry. Applying an entry again adds the same values.
   for (const value of [type, actor.id, resourceId, projectId, requestId]) if (value !== null) addTo(values, value);
   rows.put(auditBlocks, key, { oldest: Math.min(oldest, at), newest: Math.max(newest, at), values });
 };

@@ -5,27 +5,25 @@ import { type RowReader, table } from '../src/kernel/rows/rows.ts';
 import { type Frontier, grown, noLeaves, rootOfFrontier } from '../src/merkle/frontier.ts';
 import type { Hash, HashSource } from '../src/merkle/tree.ts';
 
-/** The tree as its last checkpoint left it. */
 export interface AuditTreeHead {
   readonly size: number;
-  /** Of the frontier, one behind another. */
+  /** Hashes of the frontier, concatenated. */
   readonly peaks: Buffer;
   readonly revision: number;
   readonly anchor: Anchor | null;
-  /** The signed note. */
   readonly note: string;
 }
 
-/** Of one checkpoint: the leaves that it added, from `from` to before `size`. */
+/** The leaves of one checkpoint: from `from` to before `size`. */
 export interface AuditTreeStep {
   readonly from: number;
   readonly size: number;
 }
 
-/** Hashes of up to 256 complete subtrees of one level. Key: `<level>:<number of the tile>`. */
+/** Hashes of up to 256 complete subtrees of a level. Key: `<level>:<number of the tile>`. */
 const tiles = table<{ readonly hashes: Buffer }>('audit-tree-tiles');
 const heads = table<AuditTreeHead>('audit-tree-head');
-/** Key: the position of the checkpoint's event. */
+/** Key: the position of the checkpoint. */
 export const auditTreeSteps = table<AuditTreeStep>('audit-tree-steps');
 
 const headKey = 'head';
@@ -33,7 +31,7 @@ const width = 256;
 const bytes = 32;
 
 const tileKey = (level: number, tile: number): string => `${level}:${String(tile).padStart(13, '0')}`;
-/** A position as a key, in the order of numbers. */
+/** Zero-padded, so that keys sort like the numbers. */
 const positionKey = (position: bigint): string => String(position).padStart(20, '0');
 
 const pieces = (all: Buffer): Hash[] =>
@@ -47,10 +45,10 @@ export const auditTreeHead = (models: RowReader): (AuditTreeHead & { readonly tr
   return head && { ...head, tree: treeOf(head) };
 };
 
-/** Checkpoints behind an event among which the one is looked for that covers it: the first one or the next. */
+/** The covering checkpoint is usually the first or second one after the event. */
 const mostLookedAt = 64;
 
-/** The index of a leaf whose event is at this position; undefined where no checkpoint covers it. */
+/** The index of the leaf of an event; undefined if no checkpoint covers it. */
 export const auditTreeIndex = (models: RowReader, leaf: string, position: bigint): number | undefined => {
   const wanted = Buffer.from(leaf, 'base64');
   const hashes = auditTreeHashes(models);
@@ -61,7 +59,6 @@ export const auditTreeIndex = (models: RowReader, leaf: string, position: bigint
   return undefined;
 };
 
-/** Hashes of the tree; those of one call of a function are read once. */
 export const auditTreeHashes = (models: Pick<RowReader, 'get'>): HashSource => {
   const known = new Map<string, Buffer>();
   return {
@@ -76,7 +73,7 @@ export const auditTreeHashes = (models: Pick<RowReader, 'get'>): HashSource => {
   };
 };
 
-/** Adds hashes behind those of a level, and the roots of the tiles that this completes to the level above. */
+/** Appends hashes to a level, and the roots of completed tiles to the level above. */
 const add = (rows: Rows, level: number, from: number, hashes: readonly Hash[]): void => {
   const above: Hash[] = [];
   for (let at = from; at < from + hashes.length; ) {
@@ -91,10 +88,7 @@ const add = (rows: Rows, level: number, from: number, hashes: readonly Hash[]): 
   if (above.length > 0) add(rows, level + 1, Math.floor(from / width), above);
 };
 
-/**
- * The audit log's tree of hashes, as the checkpoints tell it: what proofs are made of. One that does not follow is passed over. Whose
- * they are is judged by whoever has the keys.
- */
+/** The Merkle tree of the audit log. Checkpoints that do not follow are skipped; readers with the keys verify signatures. */
 export const auditTree: Projection = {
   name: 'audit-tree',
   version: 1,

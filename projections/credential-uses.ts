@@ -4,10 +4,9 @@ import type { Projection } from '../src/kernel/projections/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows/rows.ts';
 import { eventOf } from './recorded.ts';
 
-/** Key: credential. When it was last used. */
 const credentialUseRows = table<{ readonly seconds: number }>('credential-uses');
 
-/** When a credential was last used, as far as it is recorded: up to a minute behind (contract C.1). Unix seconds or null. */
+/** Unix seconds of the last recorded use, up to a minute behind (contract C.1), or null. */
 export const lastUseOf = (models: Pick<RowReader, 'get'>, id: string): number | null =>
   models.get(credentialUseRows, id)?.seconds ?? null;
 
@@ -20,7 +19,7 @@ export const credentialUses: Projection = {
     if (!isRecord(event.type, event.data)) return;
     const { used } = eventOf<CredentialsUsed>(event);
     for (const [id, seconds] of Object.entries(used)) {
-      // Several gateways record their own batches, in any order.
+      // Gateways record batches independently, in any order.
       if (seconds > (rows.get(credentialUseRows, id)?.seconds ?? 0)) rows.put(credentialUseRows, id, { seconds });
     }
   },

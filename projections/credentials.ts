@@ -1,35 +1,46 @@
 import { type AdminKeyEvent, adminKey } from '../src/domain/key/admin-key.ts';
 import { type ProjectKeyEvent, projectKey } from '../src/domain/key/project-key.ts';
 import { type OAuthClientEvent, oauthClient } from '../src/domain/oauth/oauth-client.ts';
-import { type OAuthTokenEvent, oauthToken } from '../src/domain/oauth/oauth-token.ts';
+import { type OAuthTokenEvent, oauthToken, tokenStreamSeconds } from '../src/domain/oauth/oauth-token.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
-import { endOfQueue, enqueue, queuedTokens } from './oauth-token-queue.ts';
 import { eventOf, idOf, nextStatus } from './recorded.ts';
 
-/** A credential as the events of its own stream leave it; whether it works depends on what it belongs to as well. */
+/** A credential by its own stream; whether it works depends on its owners, too. */
 export interface CredentialRow {
   readonly kind: 'project_key' | 'admin_key' | 'oauth_client' | 'oauth_token';
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;
-  /** What of the organization it belongs to: the project of a project key, the OAuth client of a token, else empty. */
+  /** The project of a project key, the OAuth client of a token, else empty. */
   readonly ownerId: string;
   readonly permissions: readonly string[];
   readonly expiresAt: number | null;
-  /** Of a project key: whose windows count it, the first key of its line; empty: its own. */
+  /** The first key of a project key's chain of rotations, whose windows count it; empty for itself. */
   readonly windowsOf: string;
-  /** Whether other keys are counted in its windows too: it was rotated, or made by rotation. */
+  /** Whether other keys share its windows. */
   readonly sharesWindows: boolean;
-  /** The chart's state: `active`, `suspended`, `expired`, `revoked` or `deleted`. */
   readonly status: string;
 }
 
-/** Key: the digest of the token as it stands in the event. */
+/** Key: the digest as in the event. */
 export const credentialRows = table<CredentialRow>('credentials');
-/** Key: the credential's id. */
 export const credentialDigests = table<{ readonly digest: string }>('credential-digests');
+
+interface QueuedToken {
+  readonly id: string;
+  readonly digest: string;
+  /** Milliseconds. */
+  readonly issuedAt: number;
+}
+
+/** Tokens in the order of issue. Key: their number. A new one removes old ones whose streams have expired. */
+const queuedTokens = table<QueuedToken>('oauth-token-queue');
+const endOfQueue = table<{ readonly first: number; readonly next: number }>('oauth-token-queue-ends');
+
+/** More than one, so that a long queue shrinks. */
+const leaveAtOnce = 3;
 
 type CredentialEvent = ProjectKeyEvent | AdminKeyEvent | OAuthClientEvent | OAuthTokenEvent;
 type Creation = Extract<CredentialEvent, { readonly digest: string }>;
@@ -58,7 +69,7 @@ export const credentials: Projection = {
     const event = eventOf<CredentialEvent>(recorded);
     const isCreation = 'digest' in event;
     const digest = isCreation ? event.digest : rows.get(credentialDigests, id)?.digest;
-    // The stream of a token has an end: what came first on it may be gone while what came last is still delivered.
+    // A token's stream expires, so its first event may be gone when a later one arrives.
     if (digest === undefined && kind === 'oauth_token') return;
     rows.put(credentialRows, digest ?? '', next(rows, kind, id, digest ?? '', event));
     if (isCreation) rows.put(credentialDigests, id, { digest: event.digest });
@@ -86,7 +97,7 @@ const next = (
   return { ...before, status, ...changed(event) };
 };
 
-/** What an event changes beside the state. An event that is not listed does not compile. */
+/** Exhaustive: an unlisted event does not compile. */
 const changed = (
   event: Exclude<CredentialEvent, Creation>,
 ): Partial<Pick<CredentialRow, 'name' | 'permissions' | 'expiresAt' | 'sharesWindows'>> => {
@@ -108,13 +119,11 @@ const changed = (
   }
 };
 
-/** Only a project key has a line. */
 const windows = (event: Creation): Pick<CredentialRow, 'windowsOf' | 'sharesWindows'> => {
   const windowsOf = event.type === 'project_key.created' ? (event.windows_of ?? '') : '';
   return { windowsOf, sharesWindows: windowsOf !== '' };
 };
 
-/** What the kinds of credentials do not have in common. */
 const own = (event: Creation): Pick<CredentialRow, 'name' | 'ownerId' | 'permissions' | 'expiresAt'> => {
   switch (event.type) {
     case 'project_key.created':
@@ -131,4 +140,21 @@ const own = (event: Creation): Pick<CredentialRow, 'name' | 'ownerId' | 'permiss
     case 'oauth_token.issued':
       return { name: '', ownerId: event.client_id, permissions: event.scope, expiresAt: event.expires_at };
   }
+};
+
+/** Appends a token. @returns the removed expired ones */
+const enqueue = (rows: Rows, token: QueuedToken): readonly QueuedToken[] => {
+  let { first, next } = rows.get(endOfQueue, 'ends') ?? { first: 0, next: 0 };
+  rows.put(queuedTokens, String(next), token);
+  next += 1;
+  const gone: QueuedToken[] = [];
+  while (gone.length < leaveAtOnce && first < next) {
+    const oldest = rows.get(queuedTokens, String(first));
+    if (oldest && token.issuedAt - oldest.issuedAt < tokenStreamSeconds * 1000) break;
+    rows.remove(queuedTokens, String(first));
+    if (oldest) gone.push(oldest);
+    first += 1;
+  }
+  rows.put(endOfQueue, 'ends', { first, next });
+  return gone;
 };

@@ -9,7 +9,6 @@ export interface OAuthClientRow extends State<OAuthClient> {
   readonly id: string;
 }
 
-/** Key: OAuth client. Deleted ones stay. */
 export const oauthClientRows = table<OAuthClientRow>('oauth-clients');
 
 const chart = compile(oauthClient);

@@ -1,26 +1,19 @@
-import { type BillingEvent, type BillingPlan, type Ledger, post, unpaid } from '../src/domain/organization/billing.ts';
+import { type BillingEvent, type Ledger, post, unpaid } from '../src/domain/organization/billing.ts';
 import { type OrganizationEvent, organization } from '../src/domain/organization/organization.ts';
-import type { Tier } from '../src/domain/organization/tiers.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import { PersistentMap } from '../src/kernel/aggregate/persistent-map.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import { eventOf, idOf, nextStatus } from './recorded.ts';
 
-/** Times in milliseconds. */
-export interface OrganizationRow {
+/** Times in milliseconds, amounts in micro-dollars. */
+export interface OrganizationRow extends Omit<Ledger, 'references'> {
   readonly id: string;
   readonly name: string;
   readonly status: string;
-  readonly tier: Tier;
-  /** Micro-dollars, as the other amounts. */
-  readonly lifetimePaid: number;
-  readonly credits: number;
-  readonly subscription: BillingPlan;
   readonly createdAt: number;
 }
 
-/** Key: the organization's id. */
 export const organizationRows = table<OrganizationRow>('organizations');
 
 const chart = compile(organization);

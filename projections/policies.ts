@@ -12,15 +12,14 @@ export interface PolicyRow extends State<Policy> {
   readonly id: string;
 }
 
-/** Key: `<organization>:<policy>`. Deleted ones stay as tombstones: they are valid cursors. */
+/** Key: `<organization>:<policy>`. Deleted ones stay, because they are valid cursors. */
 export const policyRows = table<PolicyRow>('policies');
-/** The same without the deleted ones: a page costs the same however many there have been. */
+/** Without the deleted ones, so that pages stay cheap. */
 export const livePolicyRows = table<PolicyRow>('policies-live');
-/** Key: policy. Which organization a policy belongs to. */
 export const policyOwners = table<{ readonly organizationId: string }>('policy-owners');
-/** Key: `<policy>:<version's id>`. Never changed after the publish. */
+/** Key: `<policy>:<version's id>`. */
 export const policyVersionRows = table<PolicyVersion>('policy-versions');
-/** Key: policy. Policies that their organization has admitted and whose own stream has not come (yet). */
+/** Key: policy. Policies that are admitted and have no stream (yet). */
 export const admittedPolicies = table<{ readonly organizationId: string; readonly at: number }>('policies-admitted');
 
 export const policyKeyOf = (organizationId: string, policyId: string): string => `${organizationId}:${policyId}`;

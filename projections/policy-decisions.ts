@@ -6,14 +6,14 @@ import { passing } from '../src/kernel/rows/row-sweep.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import { eventOf } from './recorded.ts';
 
-/** What one policy made of one request or answer; nothing of its content (contract B.7). */
+/** Without any content of the request (contract B.7). */
 export interface PolicyDecisionRow {
   readonly id: string;
   readonly policyId: string;
   readonly version: number;
   readonly direction: Direction;
   readonly verdict: 'monitored' | 'blocked' | 'error';
-  /** 0..10000; null where the rule could not be evaluated. */
+  /** 0..10000; null if the rule failed. */
   readonly scoreBasisPoints: number | null;
   readonly requestId: string;
   readonly projectId: string;
@@ -22,10 +22,9 @@ export interface PolicyDecisionRow {
   readonly createdAt: number;
 }
 
-/** Key: `<policy>:<decision>`. Ids sort by creation, so the latest decisions of one policy are the end of one range. */
+/** Key: `<policy>:<decision>`, sorted by creation. */
 export const policyDecisionRows = table<PolicyDecisionRow>('policy-decisions');
 
-/** The decisions that policies have made. */
 export const policyDecisions: Projection = {
   name: 'policy-decisions',
   version: 2,

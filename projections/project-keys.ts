@@ -11,17 +11,16 @@ export interface ProjectKeyRow extends State<ProjectKey> {
   readonly id: string;
 }
 
-/** Key: `<project>:<key>`, so that a page of one project's keys is one range. */
+/** Key: `<project>:<key>`. */
 export const projectKeyRows = table<ProjectKeyRow>('project-keys');
-/** Key: key. Which project a key belongs to. */
 export const projectKeyOwners = table<{ readonly projectId: string }>('project-key-owners');
-/** Key: key. Keys that their project has admitted and whose own stream has not come (yet). */
+/** Key: key. Keys that are admitted and have no stream (yet). */
 export const admittedKeys = table<{ readonly projectId: string; readonly at: number }>('project-keys-admitted');
 
-/** Key: `expiryKeyOf`. Keys that will expire, or have and nobody has recorded it; the first to expire comes first. */
+/** Key: `expiryKeyOf`. Keys without a recorded expiry, soonest first. */
 export const expiringKeys = table<{ readonly keyId: string; readonly expiresAt: number }>('project-keys-expiring');
 
-/** Fifteen digits hold every date-time up to the year 9999. */
+/** Fifteen digits hold every time up to the year 9999. */
 const expiryKeyOf = (expiresAt: number, keyId: string): string => `${String(expiresAt).padStart(15, '0')}:${keyId}`;
 
 const chart = compile(projectKey);
@@ -49,7 +48,6 @@ export const projectKeys: Projection = {
   },
 };
 
-/** When a key will expire by itself; null where it never does, or has ended. */
 const expiryOf = (state: State<ProjectKey>): number | null => (isOpen(state) ? state.data.expiresAt : null);
 
 const keepExpiry = (rows: Rows, keyId: string, before: number | null, now: number | null): void => {

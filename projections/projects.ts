@@ -1,26 +1,19 @@
-import { type ProjectEvent, project } from '../src/domain/project/project.ts';
+import { type Project, type ProjectEvent, project } from '../src/domain/project/project.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import { eventOf, idOf, nextStatus } from './recorded.ts';
 
 /** Times in milliseconds. */
-export interface ProjectRow {
+export interface ProjectRow extends Omit<Project, 'liveKeys'> {
   readonly id: string;
-  readonly organizationId: string;
-  readonly name: string;
   readonly status: 'active' | 'archived';
-  readonly createdAt: number;
-  readonly archivedAt: number | null;
-  /** Null: all. */
-  readonly allowedModels: readonly string[] | null;
 }
 
-/** Key: `<organization>:<project>`, so that a page of one organization's projects is one range. */
+/** Key: `<organization>:<project>`. */
 export const projectRows = table<ProjectRow>('projects');
-/** The same, of active projects alone: a page costs the same however many are archived. */
+/** Without the archived ones, so that pages stay cheap. */
 export const activeProjectRows = table<ProjectRow>('projects-active');
-/** Key: project. Which organization a project belongs to. */
 export const projectOwners = table<{ readonly organizationId: string; readonly status: string }>('project-owners');
 
 export const projectKeyOf = (organizationId: string, projectId: string): string => `${organizationId}:${projectId}`;

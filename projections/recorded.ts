@@ -4,18 +4,17 @@ import type { Table } from '../src/kernel/aggregate/chart.ts';
 import { upcast } from '../src/kernel/aggregate/upcast.ts';
 import type { Recorded } from '../src/kernel/store/store.ts';
 
-/** The aggregate's id: what follows the category in the stream's name. */
 export const idOf = (recorded: Recorded): string => recorded.stream.slice(recorded.stream.indexOf('-') + 1);
 
 const kinds: ReadonlyMap<string, (typeof aggregates)[Category]> = new Map(Object.entries(aggregates));
 
-/** The domain event that was recorded, in its present shape. @throws NewerEvent */
+/** The domain event in its present version. @throws NewerEvent */
 export const eventOf = <F extends DomainEvent>(recorded: Recorded): F => {
   const kind = kinds.get(recorded.stream.slice(0, recorded.stream.indexOf('-')));
   return (kind ? upcast(kind, recorded) : { ...recorded.data, type: recorded.type }) as unknown as F;
 };
 
-/** The state after the event. @throws IllegalEvent: an event that the chart does not admit is corruption, never skipped */
+/** @throws IllegalEvent if the chart does not admit the event, which is corruption */
 export const nextStatus = (chart: Table<object, never>, id: string, status: string, event: DomainEvent): string => {
   const next = chart.next(status, event.type);
   if (next === undefined) throw new IllegalEvent(id, status, event.type);

@@ -1,15 +1,22 @@
 import { isRecord } from '../src/domain/records.ts';
-import { accountSeconds, totalStream, totalsOf, type UsageSum, usesIn } from '../src/domain/usage/usage-events.ts';
+import {
+  accountSeconds,
+  sumFields,
+  sumOf,
+  totalStream,
+  totalsOf,
+  type UsageSum,
+  usesIn,
+} from '../src/domain/usage/usage-events.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
 import { passing } from '../src/kernel/rows/row-sweep.ts';
 import { type RowReader, table } from '../src/kernel/rows/rows.ts';
 import type { Recorded } from '../src/kernel/store/store.ts';
 
-/** What says up to which event it counts: it is written later than it changes, and may meet events again. */
+/** Rows are written later than they change, so events may be applied again: `upTo` skips them. */
 interface Counted {
   readonly upTo: bigint;
 }
-/** Of one project, key and model. */
 interface UsageRow {
   readonly projectId: string;
   readonly keyId: string;
@@ -19,16 +26,15 @@ export interface UsageOfDay extends UsageRow, Counted {
   readonly sum: UsageSum;
 }
 export interface UsageOfHour extends UsageRow, Counted {
-  /** One behind another, each minute of the hour in which requests ended and its sums: seven numbers (`minutesOf`). */
+  /** Seven numbers for each minute with requests (`minutesOf`). */
   readonly minutes: readonly number[];
 }
 export interface UsageOfAll extends Counted {
   readonly sum: UsageSum;
-  /** As it stood at the last event that named the organization (`usage.totalled`), and what that event said. */
+  /** The sum at the last event that named the organization (`usage.totalled`), and the sum in that event. */
   readonly named: UsageSum;
   readonly told: UsageSum;
 }
-/** Of the last event that told totals. */
 export interface UsageTold extends Counted {
   readonly revision: number;
   /** Milliseconds. */
@@ -39,36 +45,27 @@ const minuteMs = 60_000;
 const minutesOfHour = 60;
 const minutesOfDay = 24 * minutesOfHour;
 
-/** Key: `usagePrefix` with the day, then project, key and model. In UTC. */
+/** Key: `usagePrefix` with the day (UTC), then project, key and model. */
 export const usageDays = table<UsageOfDay>('usage-days');
 /** Key: the same with the hour. */
 export const usageHours = table<UsageOfHour>('usage-hours');
-/** Key: organization. All that it ever used. */
 export const usageTotals = table<UsageOfAll>('usage-totals');
 const usageTold = table<UsageTold>('usage-told');
 const last = 'last';
 
-/** The last event that told totals; undefined before the first. */
 export const lastTold = (models: Pick<RowReader, 'get'>): UsageTold | undefined => models.get(usageTold, last);
 
 /** @param number of the day or hour since 1970 */
 export const usagePrefix = (organizationId: string, number: number): string =>
   `${organizationId}:${String(number).padStart(9, '0')}:`;
 
-/** Whether the accounts of all of a day or hour are gone by their age; its number stands in the key. */
+/** Whether all accounts of a day or hour have expired; its number is in the key. */
 const isOver =
   (unitMs: number) =>
   (key: string, _: object, now: number): boolean =>
     (Number(key.split(':')[1]) + 1) * unitMs + accountSeconds * 1000 <= now;
 
-export const noUse: UsageSum = {
-  requests: 0,
-  input: 0,
-  output: 0,
-  cacheCreation: 0,
-  cacheRead: 0,
-  microDollars: 0,
-};
+export const noUse: UsageSum = sumOf([]);
 
 export const addUse = (a: UsageSum, b: UsageSum): UsageSum => ({
   requests: a.requests + b.requests,
@@ -79,44 +76,17 @@ export const addUse = (a: UsageSum, b: UsageSum): UsageSum => ({
   microDollars: a.microDollars + b.microDollars,
 });
 
-const since = (before: UsageSum, now: UsageSum): UsageSum => ({
-  requests: now.requests - before.requests,
-  input: now.input - before.input,
-  output: now.output - before.output,
-  cacheCreation: now.cacheCreation - before.cacheCreation,
-  cacheRead: now.cacheRead - before.cacheRead,
-  microDollars: now.microDollars - before.microDollars,
-});
+const combined = (a: UsageSum, b: UsageSum, by: (x: number, y: number) => number): UsageSum =>
+  sumOf(sumFields.map((field) => by(a[field], b[field])));
 
-/** Of each number the greater one. */
-const atLeast = (a: UsageSum, b: UsageSum): UsageSum => ({
-  requests: Math.max(a.requests, b.requests),
-  input: Math.max(a.input, b.input),
-  output: Math.max(a.output, b.output),
-  cacheCreation: Math.max(a.cacheCreation, b.cacheCreation),
-  cacheRead: Math.max(a.cacheRead, b.cacheRead),
-  microDollars: Math.max(a.microDollars, b.microDollars),
-});
-
-/** Numbers of one minute in an hour's row. */
 const width = 7;
 
-/** The minutes of an hour's row, each with its sums. */
 export const minutesOf = ({ minutes }: UsageOfHour): (readonly [minute: number, sum: UsageSum])[] =>
   Array.from({ length: minutes.length / width }, (_, i) => {
-    const [minute, requests, input, output, cacheCreation, cacheRead, microDollars] = minutes.slice(i * width) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    return [minute, { requests, input, output, cacheCreation, cacheRead, microDollars }];
+    const [minute = 0, ...counts] = minutes.slice(i * width, (i + 1) * width);
+    return [minute, sumOf(counts)];
   });
 
-/** Adds a sum to one minute of them. */
 const addMinute = (all: number[], minute: number, sum: UsageSum): void => {
   let at = all.length - width;
   while (at >= 0 && all[at] !== minute) at -= width;
@@ -129,7 +99,6 @@ const addMinute = (all: number[], minute: number, sum: UsageSum): void => {
   all[at + 6]! += sum.microDollars;
 };
 
-/** What organizations have used, by the minute, hour and day in which their requests ended. */
 export const usage: Projection = {
   name: 'usage',
   version: 3,
@@ -173,16 +142,14 @@ export const usage: Projection = {
 
 const noTotal = { sum: noUse, named: noUse, told: noUse };
 
-/**
- * An organization's sum is what the event says of it, and what came since the event before that named it. With all accounts still there
- * that changes nothing; where the store has removed some it brings them back. It gives nobody credit: less than is known was not told by us.
- */
+/** Restores sums whose accounts the store has removed, and never lowers one, which would be credit. */
 const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Rows): void => {
   for (const { organizationId, sum: told } of totalsOf(data)) {
     const total = rows.get(usageTotals, organizationId);
     if (total !== undefined && total.upTo >= position) continue;
     const { sum, named } = total ?? noTotal;
-    const now = atLeast(sum, addUse(told, since(named, sum)));
+    const since = combined(sum, named, (now, before) => now - before);
+    const now = combined(sum, addUse(told, since), Math.max);
     rows.put(usageTotals, organizationId, { upTo: position, sum: now, named: now, told });
   }
   if ((rows.get(usageTold, last)?.upTo ?? -1n) < position)
@@ -190,21 +157,19 @@ const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Row
 };
 
 interface MinuteSum {
-  /** The number of the minute since 1970. */
+  /** Minutes since 1970. */
   readonly minute: number;
   sum: UsageSum;
 }
 
-/** What one event says of one key of a project and one model. */
 interface Gathered {
   readonly organizationId: string;
-  /** What follows the prefix of a key. */
   readonly place: string;
   readonly of: UsageRow;
   readonly minutes: MinuteSum[];
 }
 
-/** Minutes by the hour or day that they are in. @param length of it in minutes */
+/** Groups by hour or day. @param length in minutes */
 const byUnit = (
   minutes: readonly MinuteSum[],
   length: number,

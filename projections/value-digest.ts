@@ -1,7 +1,4 @@
-/**
- * Which short texts a group of rows holds, in a kilobyte: a Bloom filter. It never denies what was added; of what was not
- * it takes about one text in a hundred for present while it holds 700 or fewer.
- */
+/** A Bloom filter of a kilobyte: with up to 700 texts it has about 1 % false positives. */
 export type ValueDigest = Uint8Array;
 
 const bits = 8192;
@@ -9,14 +6,14 @@ const probes = 5;
 
 export const emptyDigest = (): ValueDigest => new Uint8Array(bits / 8);
 
-/** FNV-1a, from two different starts: the probes are combinations of the two. */
+/** FNV-1a with two seeds, whose combinations are the probes. */
 const hash = (text: string, start: number): number => {
   let value = start;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
   return (value ^ (value >>> 15)) >>> 0;
 };
 
-/** Calls `each` with the bits of a text, as long as that returns true. @returns whether it always did */
+/** Whether `each` is true for all bits of a text. */
 const everyPlace = (text: string, each: (place: number) => boolean): boolean => {
   const step = hash(text, 0x2545f491) | 1;
   let place = hash(text, 0x811c9dc5);
@@ -24,7 +21,6 @@ const everyPlace = (text: string, each: (place: number) => boolean): boolean => 
   return true;
 };
 
-/** From now on the digest holds this text too. */
 export const addTo = (digest: ValueDigest, text: string): void => {
   everyPlace(text, (place) => {
     digest[place >> 3]! |= 1 << (place & 7);

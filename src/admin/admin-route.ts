@@ -2,7 +2,6 @@ import type { AdminPrincipal } from '../access/principal.ts';
 import type { AdminPermission } from '../domain/permissions.ts';
 import { type Call, type Route, type RouteDefinition, route } from '../http/route.ts';
 
-/** A request of an administrator, on its way to the handler. */
 export type AdminCall<Params = unknown, Query = unknown, Body = unknown, Found = unknown> = Call<
   AdminPrincipal,
   Params,
@@ -11,15 +10,10 @@ export type AdminCall<Params = unknown, Query = unknown, Body = unknown, Found =
   Found
 >;
 
-type Definition<Params, Query, Body, Found> = Omit<
-  RouteDefinition<AdminPrincipal, Params, Query, Body, Found>,
-  'tag' | 'family' | 'access'
->;
-
-/** A route of the organization administration: an Admin key or access token with this permission, errors in the ADMIN envelope. */
+/** A route for Admin keys and access tokens with a permission, with errors in the ADMIN envelope. */
 export const adminRoute = <Params = unknown, Query = unknown, Body = undefined, Found = undefined>(
   permission: AdminPermission,
-  definition: Definition<Params, Query, Body, Found>,
+  definition: Omit<RouteDefinition<AdminPrincipal, Params, Query, Body, Found>, 'tag' | 'family' | 'access'>,
 ): Route =>
   route<AdminPrincipal, Params, Query, Body, Found>({
     ...definition,

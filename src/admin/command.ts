@@ -25,25 +25,23 @@ type ActorsOf<A> =
       : never
     : never;
 
-/** The live aggregates, by kind. */
 export type Aggregates = { readonly [C in Category]: ActorsOf<(typeof aggregates)[C]> };
 
-/** What the administration works with. */
 export interface Administration {
   readonly aggregates: Aggregates;
   readonly models: ReadModels;
   readonly directory: Directory;
   readonly store: EventStore;
   readonly dayKeys: DayKeys;
-  /** Notes that a known credential was refused. */
+  /** Records the refusal of a known credential. */
   readonly accessLog: { refused(who: Identity, aim: Pick<Route, 'method' | 'path'>, code: Code, head: Head): void };
   readonly clock: Clock;
   readonly secrets: Secrets;
-  /** Longest wait of an answer for its own projection, in milliseconds. */
+  /** Longest wait of an answer for the projections, in milliseconds. */
   readonly projectionWaitMs: number;
 }
 
-/** One for each request: everything that is done for it takes the same five seconds. */
+/** All work for one request shares a budget of five seconds. */
 const budgets = new WeakMap<Head, Budget>();
 
 const budgetOf = (head: Head): Budget => {
@@ -52,7 +50,6 @@ const budgetOf = (head: Head): Budget => {
   return budget;
 };
 
-/** Who asks, as it goes into the metadata of the events, and how long that may take. */
 export const contextOf = (call: {
   readonly head: Head;
   readonly principal: AdminPrincipal | ClientPrincipal;
@@ -64,11 +61,7 @@ export const contextOf = (call: {
   budget: budgetOf(call.head),
 });
 
-/**
- * Runs a command and translates what the kernel says into the catalogue: an illegal transition is the 409 that
- * `conflicts` names for the state it met; 503 is a store that does not answer or refuses us, or a stream that somebody has
- * deleted for good, and the last two are said.
- */
+/** Maps an illegal transition to the 409 in `conflicts` for the state, and errors of the store to 503. */
 export const execute = async <T>(
   work: () => Promise<T>,
   conflicts: Readonly<Record<string, Code>> = {},
@@ -92,14 +85,14 @@ export const execute = async <T>(
   }
 };
 
-/** `api_key_revoked` and its like are 401 for a caller's own key and 409 for a command's target (contract E.2). */
+/** Errors of commands that an organization refuses unless it is active. */
+export const organizationConflicts = { suspended: 'organization_suspended', closed: 'organization_suspended' } as const;
+
+/** Codes such as `api_key_revoked` are 401 for the caller's own key and 409 for the target (contract E.2). */
 const conflict = (code: Code, cause: unknown): Fault =>
   fault(code, { ...(catalogue[code].status === 401 && { status: 409 }), cause });
 
-/**
- * Waits until the read models show the stream as the command left it or, where it found nothing left to do, as its twin
- * did; past the bound, or when the time of the command is up, the answer goes out all the same: the events are durable.
- */
+/** Waits until the read models include the position; on a timeout the answer goes out, since the events are durable. */
 export const waitForProjection = async (
   admin: Administration,
   call: { readonly head: Head },

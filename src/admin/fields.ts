@@ -5,13 +5,11 @@ import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { whole } from '../http/answer/whole.ts';
 import { text } from '../http/request/query.ts';
 
-/** Schemas of the fields that several administration bodies share. */
-
-/** A field that may be absent: null is the same as that, since some clients write it for what they do not set (contract C.5). */
+/** Null means absent, since some clients send it for unset fields (contract C.5). */
 export const optional = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => value ?? undefined) as unknown as z.ZodOptional<T>;
 
-/** Path ids: 1 to 200 characters; anything well-formed that does not exist is 404. */
+/** A well-formed id that does not exist is 404. */
 export const pathId = text(1, 200);
 
 const blank = String.raw`\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff`;
@@ -20,7 +18,6 @@ const inner = `[^${control}]`;
 const outer = `[^${blank}${control}]`;
 const controlCharacters = new RegExp(`[${control}]`);
 
-/** Names of keys, projects and policies: 1 to 120 characters once the blanks around them are taken off, no control characters. */
 export const name = z
   .string()
   .meta({
@@ -56,10 +53,10 @@ const permissionList = (catalogue: readonly string[]) =>
 export const projectKeyPermissions = permissionList(projectPermissions);
 export const adminKeyPermissions = permissionList(adminPermissions);
 
-/** Seconds in ten years: the longest relative expiry (contract C.5). */
+/** Ten years: the longest relative expiry (contract C.5). */
 const longestExpirySeconds = 315_360_000;
 
-/** Two ways to say when a key expires, of which one may be used. */
+/** Only one of the two may be given. */
 export const expiry = {
   expires_at: dateTime.nullable().optional(),
   expires_in_seconds: optional(whole().min(1).max(longestExpirySeconds)),
@@ -72,25 +69,28 @@ interface Expiry {
 
 export const oneExpiry = (body: Expiry): boolean =>
   body.expires_at === undefined || body.expires_in_seconds === undefined;
-/** For the OpenAPI document: an object that has all of these fields. Null is none, but for an expiry, where it means never. */
+/** For the OpenAPI document: has all of these fields. Null counts as absent, except `expires_at`, where it means never. */
 export const hasFields = (...names: readonly string[]) => {
   const without = names.filter((name) => name !== 'expires_at');
   return { properties: Object.fromEntries(without.map((name) => [name, { not: { type: 'null' } }])), required: names };
 };
-/** `oneExpiry` for the OpenAPI document. */
 export const oneExpirySchema = { not: hasFields('expires_at', 'expires_in_seconds') };
 export const oneExpiryError = {
   error: 'Use either expires_at or expires_in_seconds.',
   path: ['expires_in_seconds'],
 };
 
-/** When a key expires, in milliseconds, at the whole second that is shown (contract C.5); null means never. */
+/** Milliseconds, in whole seconds (contract C.5); null means never. */
 export const expiresAt = (body: Expiry, now: Millis): Millis | null => {
   if (body.expires_in_seconds !== undefined) return wholeSecond(now) + body.expires_in_seconds * 1000;
   return body.expires_at == null ? null : wholeSecond(Date.parse(body.expires_at));
 };
 
 const wholeSecond = (at: Millis): Millis => seconds(at) * 1000;
+
+/** The answer to a deletion. @param id of the schema in the OpenAPI document */
+export const deletionMarker = <T extends string>(object: T, id: string) =>
+  z.object({ id: z.string(), object: z.literal(object), deleted: z.literal(true) }).meta({ id });
 
 const keyBytes = /^[\x21-\x7e]*$/;
 

@@ -6,44 +6,45 @@ import type { Head, Reply } from '../http/route.ts';
 import { type Administration, type Aggregates, contextOf, execute, waitForProjection } from './command.ts';
 import { type IdempotentRequest, keepSecret, keptSecret } from './sealed-secret-store.ts';
 
-/** What a request made: its answer without the secret, and where that can be seen. */
-export interface Made {
+/** A new resource: the answer without its secret. */
+export interface Created {
   readonly body: Readonly<Record<string, unknown>>;
-  /** Position of its stream's last event. */
+  /** Position of the last event of its stream. */
   readonly head: bigint | null;
 }
 
-/** How a resource is made once. */
 export interface CreateOperation {
   readonly newResourceId: () => string;
-  /** Makes the resource, or finds that an abandoned attempt with the same id and secret has made it. */
-  readonly create: (resourceId: string, secret: string) => Promise<Made>;
-  /** Mints the secret of a resource that has one; it is the `value` of the answer. */
-  readonly mint?: () => string;
-  /** Whether the answer may be repeated: 409 once its key was revoked or deleted, or its project archived. */
-  readonly stands?: (resourceId: string) => boolean;
-  /** Records that a secret was shown again. */
-  readonly repeated?: (resourceId: string) => Promise<unknown>;
+  /** Idempotent: finds what an abandoned attempt with the same id and secret has made. */
+  readonly create: (resourceId: string, secret: string) => Promise<Created>;
+  /** Generates the secret, which is the `value` of the answer. */
+  readonly newSecret?: () => string;
+  /** Whether the answer may be repeated: 409 once the key or the project has ended. */
+  readonly isRepeatable?: (resourceId: string) => boolean;
+  readonly recordRepeat?: (resourceId: string) => Promise<unknown>;
 }
 
-interface CreateCall {
+export interface CreateCall {
   readonly head: Head;
   readonly principal: AdminPrincipal;
   readonly body: unknown;
 }
 
+export const idempotencyErrors = [
+  'idempotency_key_reused',
+  'idempotency_result_unavailable',
+  'idempotency_in_progress',
+] as const;
+
 const param = 'header.Idempotency-Key';
 const unavailable = () => fault('idempotency_result_unavailable', { param });
-const created = (body: Made['body'], value: string | undefined, again = false): Reply => ({
+const created = (body: Created['body'], value: string | undefined, again = false): Reply => ({
   status: 201,
   ...(again && { headers: { 'Idempotent-Replayed': 'true' } }),
   body: value === undefined ? body : { ...body, value },
 });
 
-/**
- * Requests of a gateway that are over and may have left a reservation: whoever comes next with the same key need not wait
- * (contract I). So many are remembered; of an older one the reservation's age decides.
- */
+/** Recent requests that have ended and may have left a reservation, which then need not time out (contract I). */
 const endedAt = new WeakMap<Aggregates, Set<string>>();
 const mostEnded = 10_000;
 
@@ -62,11 +63,9 @@ const end = (ended: Set<string>, request: string): void => {
 };
 
 /**
- * Makes one resource per Idempotency-Key (contract I, architecture 7): reserves the key together with the id of the
- * resource to be, seals its secret, creates, completes; and repeats the answer, byte for byte, for 24 hours. A request
- * that fails and knows that nothing was committed releases the key; any other failure leaves the reservation, which the
- * next attempt takes up with the same id and secret.
- * @throws Fault 409 for a key at work, used with another body, or whose result is not to be had any more
+ * Makes one resource per Idempotency-Key (contract I, architecture 7). A failure before the first commit releases the key; any other
+ * leaves the reservation to the next attempt, which continues with the same id and secret.
+ * @throws Fault 409 if the key is in progress, used with another body, or its result is gone
  */
 export const createIdempotently = async (
   admin: Administration,
@@ -75,7 +74,7 @@ export const createIdempotently = async (
 ): Promise<Reply> => {
   const idempotencyKey = call.head.header('idempotency-key');
   if (idempotencyKey === undefined) {
-    // Routes that mint a secret require the key.
+    // Routes with a secret require the key.
     const { body, head } = await operation.create(operation.newResourceId(), '');
     await waitForProjection(admin, call, head);
     return created(body, undefined);
@@ -100,8 +99,8 @@ export const createIdempotently = async (
   if (answer) return repeat(admin, asking, operation, resourceId, answer.body);
 
   try {
-    const { mint } = operation;
-    const value = mint && (await execute(() => keepSecret(admin, asking, resourceId, mint)));
+    const { newSecret } = operation;
+    const value = newSecret && (await execute(() => keepSecret(admin, asking, resourceId, newSecret)));
     if (value === null) throw unavailable();
     const { body, head } = await operation.create(resourceId, value ?? '');
     const completion = { by, at: admin.clock.wall(), answer: { status: 201, body } };
@@ -109,13 +108,13 @@ export const createIdempotently = async (
     await waitForProjection(admin, call, head);
     return created(body, value);
   } catch (error) {
-    // A refusal by the law comes before the first append of the resource; a store that is silent may have kept something.
+    // A refusal comes before the first append of the resource; a store that fails may have committed something.
     if (
       error instanceof Fault &&
       error.refusal.status < 500 &&
       error.refusal.code !== 'idempotency_result_unavailable'
     ) {
-      // Where it cannot be released it is taken up by the next one all the same.
+      // If this fails, the next attempt continues with the reservation.
       await execute(() => keys.dispatch(stream, 'release', { by }, context)).catch(() => {});
     }
     throw error;
@@ -124,18 +123,17 @@ export const createIdempotently = async (
   }
 };
 
-/** The answer that stands, again; its secret is opened with the very credential and key that it was sealed with. */
 const repeat = async (
   admin: Administration,
   asking: IdempotentRequest,
   making: CreateOperation,
   resourceId: string,
-  body: Made['body'],
+  body: Created['body'],
 ): Promise<Reply> => {
-  if (making.stands?.(resourceId) === false) throw unavailable();
-  if (!making.mint) return created(body, undefined, true);
+  if (making.isRepeatable?.(resourceId) === false) throw unavailable();
+  if (!making.newSecret) return created(body, undefined, true);
   const value = await execute(() => keptSecret(admin, asking, resourceId));
   if (value === null) throw unavailable();
-  await execute(async () => making.repeated?.(resourceId));
+  await execute(async () => making.recordRepeat?.(resourceId));
   return created(body, value, true);
 };

@@ -5,12 +5,14 @@ import type { Reply } from '../http/route.ts';
 import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { Table } from '../kernel/rows/rows.ts';
 
-/** Cursor, page size and order of every administration list (contract A.2). */
+/** For every list of the administration (contract A.2). */
 export const pageQuery = { after: queries.after.optional(), limit: queries.limit, order: queries.order() };
+/** For lists with the newest first, which can be paged in both directions. */
+export const newestFirstQuery = { ...pageQuery, before: queries.after.optional(), order: queries.order('desc') };
 
 export interface PageQuery {
   readonly after?: string | undefined;
-  /** Asks for the objects next to this one on the side of the list's beginning; with `after`, for those between. */
+  /** The page that ends just before this id; with `after`, the objects between the two. */
   readonly before?: string | undefined;
   readonly limit: number;
   readonly order: 'asc' | 'desc';
@@ -25,10 +27,7 @@ const pageOfItems = (item: z.ZodType) =>
     last_id: z.string(),
   });
 
-/**
- * The schema of a page, in the OpenAPI document by the name of its items: `ProjectList`.
- * @param more fields that this list has beside those of every list
- */
+/** The schema of a page, named after its items: `ProjectList`. @param more further fields */
 export const listOf = (item: z.ZodType, more: z.ZodRawShape = {}) =>
   pageOfItems(item)
     .extend(more)
@@ -36,17 +35,13 @@ export const listOf = (item: z.ZodType, more: z.ZodRawShape = {}) =>
 
 const opposite = { asc: 'desc', desc: 'asc' } as const;
 
-/** Read from its end where all that is asked is what lies next to `before`. */
 const isBackwards = ({ after, before }: PageQuery): boolean => before !== undefined && after === undefined;
 
-/** The direction in which a page's rows are to be read. */
+/** A page just before a cursor is read backwards. */
 export const directionOf = (query: PageQuery): 'asc' | 'desc' =>
   isBackwards(query) ? opposite[query.order] : query.order;
 
-/**
- * The answer with the rows of a page, of which one more than its size was asked for.
- * @param more fields that this list has beside those of every list
- */
+/** @param found up to one row more than the page's size @param more further fields */
 export const pageOf = <Row extends { readonly id: string }>(
   query: PageQuery,
   found: readonly Row[],
@@ -68,23 +63,18 @@ export const pageOf = <Row extends { readonly id: string }>(
 
 interface List<Row> {
   readonly rows: Table<Row>;
-  /** Every object that ever was in the list: what a cursor may name. */
+  /** Rows that a cursor may name, removed ones too. */
   readonly all: Table<Row>;
   readonly prefix: string;
   readonly query: PageQuery;
-  /** Where not every row is shown. */
   readonly wanted?: (row: Row) => boolean;
   readonly render: (row: Row) => object;
 }
 
-/** Rows read before others get their turn, where most may not be wanted: half a millisecond. */
+/** Rows read before the event loop gets a turn: half a millisecond. */
 const rowsATurn = 250;
 
-/**
- * One page of a list. The rows' keys are `<prefix><id>`, so a page is one range read, the last page as cheap as the first.
- * Where a filter lets few rows through more has to be read, some at a time.
- * @throws Fault 400 `invalid_cursor` when the cursor is not the id of an object of this very list
- */
+/** Keys are `<prefix><id>`. @throws Fault 400 `invalid_cursor` if the cursor is not an id of this list */
 export const page = async <Row extends { readonly id: string }>(
   models: ReadModels,
   list: List<Row>,

@@ -12,14 +12,12 @@ import type { Recorded } from '../kernel/store/store.ts';
 import type { Administration } from './command.ts';
 import { sealedSecretStream } from './sealed-secret-store.ts';
 
-/** Longest wait of a reaction for the read models, in milliseconds; it is tried again after that. */
 export const waitForRowsMs = 10_000;
-/** Keys revoked at a time. */
 const pageSize = 100;
-/** An admission whose stream has not come by then was left by a crash: no command lives so long. */
+/** An admission this old without its stream was left by a crash: commands are shorter. */
 const abandonedMs = 600_000;
 
-/** What a reaction does is done for the request that caused the event, and recorded under its id. */
+/** A reaction is recorded with the id of the request that caused the event. */
 export const reactionContext = (recorded: Recorded, subject: string): Context => ({
   actor: { type: 'system', id: 'reactions' },
   requestId: recorded.metadata.request_id,
@@ -28,7 +26,16 @@ export const reactionContext = (recorded: Recorded, subject: string): Context =>
   correlationId: recorded.metadata.$correlationId,
 });
 
-/** Keeps the streams of a project's keys in step with the project's own (architecture 4, cross-aggregate rules). */
+/** @throws Error if the read models are behind: then the reaction is retried */
+export const waitForRows = async (
+  { models }: Administration,
+  { position }: Recorded,
+  tables: readonly Table<object>[],
+): Promise<void> => {
+  if (!(await models.reached(position, waitForRowsMs, tables))) throw new Error('the read models are behind');
+};
+
+/** Keeps the streams of a project's keys consistent with the project's own (architecture 4). */
 export const keyReactions = (admin: Administration): Reactor => {
   const { aggregates, models } = admin;
 
@@ -56,8 +63,6 @@ export const keyReactions = (admin: Administration): Reactor => {
     return !owner || !models.get(activeProjectRows, projectKeyOf(owner.organizationId, projectId));
   };
 
-  const reads = [projectKeyRows, projectOwners];
-
   return {
     name: 'keys-follow-projects',
     version: 1,
@@ -70,11 +75,10 @@ export const keyReactions = (admin: Administration): Reactor => {
       ) {
         return;
       }
-      if (!(await models.reached(recorded.position, waitForRowsMs, reads)))
-        throw new Error('the read models are behind');
+      await waitForRows(admin, recorded, [projectKeyRows, projectOwners]);
       const id = idOf(recorded);
       if (event.type === 'project.archived') return revokeAll(recorded, id);
-      // Admitted before the archive, made after it: it never worked, and its stream shall say so.
+      // Admitted before the archive, created after it: it never worked, and its stream must end, too.
       if (event.type === 'project_key.created') return isArchived(event.project_id) ? revoke(recorded, id) : undefined;
       const owner = models.get(projectKeyOwners, id);
       if (owner)
@@ -83,7 +87,7 @@ export const keyReactions = (admin: Administration): Reactor => {
   };
 };
 
-/** Finishes the withdrawal of an Admin key, where a crash came between the organization's stream and the key's own. */
+/** Deletes an Admin key after a crash between the organization's stream and its own. */
 export const adminKeyReactions = (admin: Administration): Reactor => ({
   name: 'admin-keys-follow-organizations',
   version: 1,
@@ -101,7 +105,7 @@ export const adminKeyReactions = (admin: Administration): Reactor => ({
   },
 });
 
-/** A key that has ended is shown to nobody again: what was sealed for a repeated answer goes with it (contract I). */
+/** Removes the sealed secret of an ended key, which is not shown again (contract I). */
 export const replayReactions = (admin: Administration): Reactor => ({
   name: 'sealed-secrets-end-with-their-keys',
   version: 1,
@@ -114,21 +118,20 @@ export const replayReactions = (admin: Administration): Reactor => ({
   },
 });
 
-/** Ends the admissions whose key never came, so that they do not count against the project's limit for ever. */
+/** Ends admissions without a key, which would count against the limit forever. */
 export const endAbandonedAdmissions = async (admin: Administration): Promise<void> => {
   for (const { key: keyId, row, context } of abandoned(admin, admittedKeys, 'key_')) {
     await admin.aggregates.project.dispatch(row.projectId, 'endKey', { keyId }, context);
   }
 };
 
-/** The same of Admin keys: one that never came is nobody's key, and none that could make another. */
 export const endAbandonedAdminKeys = async (admin: Administration): Promise<void> => {
   for (const { row, context } of abandoned(admin, admittedAdminKeys, 'org_')) {
     await admin.aggregates.organization.dispatch(row.organizationId, 'dropAdminKey', { keyId: row.keyId }, context);
   }
 };
 
-/** Admissions that have waited too long for the stream of their own, each with the context in which it is ended. */
+/** Admissions without a stream after the time limit, with the context for ending them. */
 export const abandoned = <Row extends { readonly at: number }>(
   { models, clock }: Administration,
   admitted: Table<Row>,
@@ -140,6 +143,6 @@ export const abandoned = <Row extends { readonly at: number }>(
     .map(({ key, row }) => ({
       key,
       row,
-      // With the time, since the same id can be admitted again.
+      // The time makes it unique, since the same id can be admitted again.
       context: { actor: { type: 'system', id: 'sweeper' }, commandId: `abandoned:${key}:${row.at}` },
     }));

@@ -11,7 +11,7 @@ import type { Administration } from './command.ts';
 import { contextOf } from './command.ts';
 import { boxOf, openSecret, type Seal, type SealedBox, sealSecret } from './sealed-secret.ts';
 
-/** A request for a key, as far as its secret is bound to it. */
+/** What the secret of a new key is bound to. */
 export interface IdempotentRequest {
   readonly head: Head;
   readonly principal: AdminPrincipal;
@@ -20,16 +20,13 @@ export interface IdempotentRequest {
   readonly fingerprint: string;
 }
 
-/** Seconds that a sealed secret can be read from its stream: 24 hours. */
+/** Time to live in the store: 24 hours. */
 const keptSeconds = 86_400;
 
-/** The one stream that a sealed secret is on, alone. */
+/** A stream for one sealed secret. */
 export const sealedSecretStream = (resourceId: string): string => `replay-${resourceId}`;
 
-/**
- * What the caller alone knows goes into the seal. An access token lives for an hour and a replay for a day, so for OAuth
- * callers the client's id stands in, which is no secret (contract I).
- */
+/** An access token may expire before a replay, so OAuth callers have the client's id, which is not secret (contract I). */
 const callerSecretOf = ({ head, principal }: IdempotentRequest): string =>
   principal.kind === 'oauth_client' ? principal.id : (head.header('authorization')?.replace(/^bearer /i, '') ?? '');
 
@@ -43,7 +40,7 @@ const sealOf = (admin: Administration, asking: IdempotentRequest, resourceId: st
   fingerprint: asking.fingerprint,
 });
 
-/** The secret that was kept for this request, or null where it is gone or was another's. */
+/** Null if the secret is gone, or bound to another request. */
 export const keptSecret = async (
   admin: Administration,
   asking: IdempotentRequest,
@@ -55,7 +52,7 @@ export const keptSecret = async (
   return dayKey ? openSecret(sealOf(admin, asking, resourceId, dayKey), box) : null;
 };
 
-/** The key of today. @throws Fault 503 where it cannot be had, which the operator hears of */
+/** @throws Fault 503 if the folder cannot be used, which is also logged */
 const currentKey = ({ dayKeys }: Administration, { head }: IdempotentRequest, now: Millis) => {
   try {
     return dayKeys.current(now);
@@ -67,22 +64,19 @@ const currentKey = ({ dayKeys }: Administration, { head }: IdempotentRequest, no
   }
 };
 
-/**
- * Keeps a secret before anything is made with it, and returns the one that is kept: a request that takes up an abandoned
- * one goes on with the secret that the first had minted.
- */
+/** Keeps a secret before its resource exists. @returns the kept one, which an abandoned attempt may have generated */
 export const keepSecret = async (
   admin: Administration,
   asking: IdempotentRequest,
   resourceId: string,
-  mint: () => string,
+  newSecret: () => string,
 ): Promise<string | null> => {
   const { store, clock } = admin;
   const { actor, requestId, budget } = contextOf(asking);
   const now = clock.wall();
   const { day, key } = currentKey(admin, asking, now);
   if (await read(store, resourceId, budget)) return keptSecret(admin, asking, resourceId);
-  const value = mint();
+  const value = newSecret();
   const id = randomUUID();
   const box = sealSecret(sealOf(admin, asking, resourceId, key), day, value);
   const metadata = { at: now, actor, $correlationId: requestId ?? id, $causationId: id, v: 1 };

@@ -2,24 +2,22 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type { Recorded } from '../kernel/store/store.ts';
 
 /**
- * The value of a new key, sealed so that it can be repeated to whoever made it (contract I). The data key comes from the
- * master key, the day's key, the secret of the calling credential and the Idempotency-Key, so neither a stolen store nor
- * one with the master key opens it, and nobody does once the day's key is destroyed.
+ * The input of the sealing of a new key's value (contract I). The data key is derived from the master key, the day's key, the
+ * caller's secret and the Idempotency-Key: a stolen store and master key are not enough, and without the day's key nothing is.
  */
 export interface Seal {
   readonly masterKey: Buffer;
   readonly dayKey: Buffer;
-  /** The calling credential's own secret, or the id of an OAuth client. */
+  /** The credential's own secret, or the id of an OAuth client. */
   readonly callerSecret: string;
   readonly idempotencyKey: string;
-  /** The scope of the Idempotency-Key, as text. */
   readonly scope: string;
-  /** What the box is bound to. */
+  /** Authenticated with the box, as is the fingerprint. */
   readonly resourceId: string;
   readonly fingerprint: string;
 }
 
-/** Base64url throughout. */
+/** Base64url. */
 export interface SealedBox {
   readonly day: string;
   readonly iv: string;
@@ -29,7 +27,7 @@ export interface SealedBox {
 
 const algorithm = 'aes-256-gcm';
 
-/** Each part in front of its own length: no two sets of parts make the same input. */
+/** Length-prefixed, so that different parts never give the same bytes. */
 const joined = (parts: readonly (Buffer | string)[]): Buffer =>
   Buffer.concat(
     parts.flatMap((part) => {
@@ -53,7 +51,7 @@ export const sealSecret = (seal: Seal, day: string, value: string): SealedBox =>
   return { day, iv: text(iv), box: text(box), tag: text(cipher.getAuthTag()) };
 };
 
-/** The value, or null where anything that went into the key, or the box itself, is not what it was. */
+/** Null if anything differs from the sealing. */
 export const openSecret = (seal: Seal, { iv, box, tag }: SealedBox): string | null => {
   const bytes = (text: string): Buffer => Buffer.from(text, 'base64url');
   try {

@@ -6,7 +6,7 @@ import { endAbandonedPolicies } from './policies/policy-reactions.ts';
 import { endAbandonedAdminKeys, endAbandonedAdmissions } from './reactions.ts';
 
 const everyMs = 60_000;
-/** What has failed where no task could have succeeded. */
+/** The name of a failure of every task. */
 const store = 'the event store';
 
 const tasks: Readonly<Record<string, (admin: Administration) => Promise<void>>> = {
@@ -17,10 +17,7 @@ const tasks: Readonly<Record<string, (admin: Administration) => Promise<void>>> 
   expiry: expireKeys,
 };
 
-/**
- * Does what nobody asks for and only time brings about, one task after another. A task that fails is done again next time. In
- * the log are its first failure, and its success after that; an event store that is away counts as one failure of all.
- */
+/** Runs the periodic tasks. Logs the first failure of a task and its recovery; an unavailable store is one failure of all. */
 export const sweeper = (admin: Administration): (() => Promise<void>) => {
   const failing = new Set<string>();
   const failed = (task: string, error: unknown): void => {
@@ -36,7 +33,7 @@ export const sweeper = (admin: Administration): (() => Promise<void>) => {
         await task(admin);
         succeeded(name);
       } catch (error) {
-        // The others would wait for it as long, one after another.
+        // The other tasks would only wait for the store, too.
         if (error instanceof StoreUnavailable) return failed(store, error);
         failed(name, error);
       }
@@ -45,7 +42,7 @@ export const sweeper = (admin: Administration): (() => Promise<void>) => {
   };
 };
 
-/** Sweeps once a minute. The returned function ends that, and waits for the one that is at work. */
+/** @returns a function that stops it and waits for the running sweep */
 export const sweepEveryMinute = (admin: Administration): (() => Promise<void>) => {
   const sweep = sweeper(admin);
   let running: Promise<void> | undefined;

@@ -1,7 +1,7 @@
 import { type Code, Fault, fault } from '../errors.ts';
 import type { Route } from '../http/route.ts';
 
-/** What is refused because it is not known here. */
+/** Refusals that may be due to a gateway that is behind. */
 const unknownHere: ReadonlySet<Code> = new Set([
   'project_not_found',
   'api_key_not_found',
@@ -10,10 +10,7 @@ const unknownHere: ReadonlySet<Code> = new Set([
   'invalid_cursor',
 ]);
 
-/**
- * Routes that say 503 in place of 404 while this gateway is behind: what it does not find may have been made at another one
- * (contract K.1). Nobody throws away what is there.
- */
+/** Answers 503 instead of 404 while this gateway is behind, since another one may have created the resource (contract K.1). */
 export const unsure = (routes: readonly Route[], isBehind: () => boolean): Route[] => {
   const doubt = (error: unknown): unknown =>
     error instanceof Fault && unknownHere.has(error.refusal.code) && isBehind()

@@ -2,7 +2,7 @@ import { StoreCorrupt } from '../embedded/index.ts';
 import { StoreDamaged, StreamDeleted } from '../kernel/store/store.ts';
 import { Failure } from '../process/failure.ts';
 
-/** Whether something is wrong with what the store holds, and not with its server, the way there or a file that was named. */
+/** Damage of the stored bytes, as opposed to an unreachable server or a wrong file name. */
 const isDamage = (error: unknown): boolean =>
   (error instanceof StoreDamaged && !(error instanceof StreamDeleted)) ||
   error instanceof StoreCorrupt ||
@@ -10,6 +10,6 @@ const isDamage = (error: unknown): boolean =>
 
 const names = 'weir store verify names';
 
-/** What is said of an error, with what names the damage where it is one and that is not said yet. */
+/** Adds the command that lists the damage to the message of an error that is damage. */
 export const withAdvice = (error: unknown, says: string): string =>
   isDamage(error) && !says.includes(names) ? `${says} ${names} what is damaged.` : says;

@@ -2,7 +2,7 @@ import type { RowReader, Table } from '../kernel/rows/rows.ts';
 
 const pageSize = 500;
 
-/** Every row of a table whose key starts with the prefix, of those that are wanted, in the order of the keys. */
+/** Every row of a table whose key has the prefix, in key order, filtered by `wanted`. */
 export function* allRows<Row>(
   rows: RowReader,
   from: Table<Row>,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { exportCommand } from './audit-log/export-command.ts';
 import { checkpointCommand, keyCommand, rotateKeyCommand } from './audit-log/key-commands.ts';
@@ -10,7 +11,6 @@ import { keysCommand } from './audit-questions/keys-command.ts';
 import { logCommand } from './audit-questions/log-command.ts';
 import { stateCommand } from './audit-questions/state-command.ts';
 import { whoCommand } from './audit-questions/who-command.ts';
-import { verifierCommand } from './audit-verifier.ts';
 import { withExamples } from './examples.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -37,7 +37,16 @@ Examples:
   weir audit key                                    the public keys, for whoever verifies elsewhere
   weir audit rotate-key --reason "yearly"           sign with another key from now on`;
 
-/** `weir audit`: what happened to one organization, project, key or policy, read off its events. Works beside a running server. */
+/** Relative to both the sources and the build. */
+const verifierFile = new URL('../audit/verify_export.py', import.meta.url);
+
+const verifierCommand = (terminal: Terminal): Command =>
+  new Command('verifier')
+    .description(
+      'Print a program in Python that verifies an export without Weir: weir audit verifier > verify_export.py',
+    )
+    .action(() => terminal.out(readFileSync(verifierFile, 'utf8')));
+
 export const auditCommand = (terminal: Terminal): Command => {
   const audit = new Command('audit').description('Replay what happened, and prove that nobody has rewritten it');
   withExamples(audit, examples);

@@ -6,13 +6,13 @@ const texts = new WeakMap<Command, string>();
 const addText = (to: Command, text: string): Command =>
   to.addHelpText('after', ({ command }) => inColumns(text, command.configureOutput().getOutHelpWidth?.() ?? 80));
 
-/** Shows text and examples at the end of a command's help; each example is a line that begins with two blanks and `weir`. */
+/** Adds text to the end of a command's help; an example is a line that begins with two blanks and `weir`. */
 export const withExamples = (command: Command, text: string): Command => {
   texts.set(command, text);
   return addText(command, text);
 };
 
-/** The examples of one command among those of its group, with the lines that they go on in. */
+/** The examples of one command among those of its group, with their continuation lines. */
 const ofCommand = (text: string, path: string): string[] => {
   const found: string[] = [];
   let isTaken = false;
@@ -25,7 +25,7 @@ const ofCommand = (text: string, path: string): string[] => {
   return found;
 };
 
-/** Shows the examples of a group in the help of each of its commands as well, those that are of it. */
+/** Adds the examples of a group to the help of its commands. */
 export const shareExamples = (group: Command, path: string, inherited = ''): void => {
   const text = texts.get(group) ?? inherited;
   for (const command of group.commands) {

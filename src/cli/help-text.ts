@@ -9,10 +9,10 @@ const wrap = (text: string, columns: number, indent = ''): string[] =>
     .split('\n')
     .map((line) => indent + line);
 
-/** Deeper than a line of its own, and than what a long command goes on with. */
+/** Indents more than a continuation line of an example. */
 const below = ' '.repeat(6);
 
-/** A long command goes on after a backslash, so that it can be pasted; an option keeps its value. */
+/** Wraps a long command with backslashes, so that it can be pasted; an option keeps its value. */
 const brokenCommand = (command: string, columns: number): string[] => {
   const parts = command.match(/(?:-\S+ )?(?:"[^"]*"|[^\s"])+(?: (?=>))?/g) ?? [];
   const lines: string[] = [];
@@ -24,7 +24,7 @@ const brokenCommand = (command: string, columns: number): string[] => {
   return lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line));
 };
 
-/** Examples with what each does beside it, or below where they have no room beside each other. */
+/** Examples with their descriptions beside them, or below if the lines are too long. */
 const table = (lines: readonly string[], columns: number): string[] => {
   if (lines.every((line) => line.length <= columns)) return [...lines];
   return lines.flatMap((line) => {
@@ -35,10 +35,7 @@ const table = (lines: readonly string[], columns: number): string[] => {
   });
 };
 
-/**
- * What a help has behind its options, in as many columns as there are: paragraphs, and lines that begin with two blanks, which are
- * a table of two columns that two blanks or more part.
- */
+/** Wraps text for a help: paragraphs, and two-column tables, whose lines begin with two blanks and have two between columns. */
 export const inColumns = (text: string, columns: number): string => {
   const blocks: { readonly isTable: boolean; readonly lines: string[] }[] = [];
   for (const line of text.split('\n')) {

@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
 import { allAggregates } from '../app/aggregates.ts';
-import { anyEventLog, existingEventLog, mayHaveEvents, storeDir } from '../app/log/event-log.ts';
+import { anyEventLog, type EventLog, existingEventLog, mayHaveEvents, storeDir } from '../app/log/event-log.ts';
 import { expectNoOtherLog, mayBegin } from '../app/log/new-log.ts';
 import { claimReadModels, readModelsDir } from '../app/read-models.ts';
 import { secretsOf } from '../app/secrets/config-secrets.ts';
@@ -24,45 +24,40 @@ import { openReadModels, type ReadModels } from '../kernel/projections/projectio
 import { NoTables, openRows, type RowStore, type Table } from '../kernel/rows/rows.ts';
 import { knownLogId, logIdOf } from '../kernel/store/log-id.ts';
 import { oursOf } from '../kernel/store/ownership.ts';
-import { type EventStore, WrongRevision } from '../kernel/store/store.ts';
+import { type EventStore, type Recorded, WrongRevision } from '../kernel/store/store.ts';
 import { Failure } from '../process/failure.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { confirm } from './output.ts';
 import { printable, type Terminal } from './terminal.ts';
 
-/** What an operator's command works with: the rules of the administration, without a server. */
 export interface Operator {
   readonly aggregates: Aggregates;
   readonly rows: OperatorRows;
   readonly secrets: Secrets;
   readonly store: EventStore;
-  /**
-   * Waits until the read models show what a command did, those of the running server where one runs: what it took away
-   * is then useless there. Says so on standard error when that takes too long.
-   */
+  /** Waits until the read models, those of a running server if there is one, include the position; warns if that takes too long. */
   waitForProjection(position: bigint | null): Promise<void>;
 }
 
-/** Longest wait for a server that starts, or for it to apply what a command recorded, and the time between two looks. */
+/** Longest wait for a server that starts, or that applies an event, and the polling interval. */
 const longestWaitMs = 5000;
 const lookAgainMs = 10;
 
-const said = (longest: number) => (text: string) => {
+const textOfLength = (longest: number) => (text: string) => {
   const length = [...text].length;
   if (length >= 1 && length <= longest) return text;
   throw new InvalidArgumentError(`Give 1 to ${longest} characters.`);
 };
 
-/** A command that records something: it may say more of who did it, and why. */
+/** Adds the options that record who acts and why. */
 export const recording = (command: Command): Command =>
   command
-    .option('--actor <name>', 'who does this, recorded beside the OS user', said(120))
-    .option('--reason <text>', 'why, recorded with it', said(500));
+    .option('--actor <name>', 'who does this, recorded beside the OS user', textOfLength(120))
+    .option('--reason <text>', 'why, recorded with it', textOfLength(500));
 
 const fullName = (command: Command): string =>
   command.parent ? `${fullName(command.parent)} ${command.name()}` : command.name();
 
-/** Who the events say it was: the OS user, the machine and the command, and what `recording` lets the operator add. */
 export const operatorContext = ({ user, host }: Terminal, command: Command): Context => {
   const { actor: name, reason } = command.opts<{ actor?: string; reason?: string }>();
   const more = { ...(name !== undefined && { name }), ...(reason !== undefined && { reason }) };
@@ -70,10 +65,10 @@ export const operatorContext = ({ user, host }: Terminal, command: Command): Con
 };
 
 /**
- * Runs a command against the running server's events, or the stopped one's files. Refusals become one clear sentence.
- * @param options.begins whether it may be the first thing ever done: where there is no store it makes one, and its secrets
- * @param options.isNew it makes one without a question, whatever is here of another log
- * @param options.makesKeys whether it uses the secrets: they must be those of the log
+ * Runs a command on the events of the running server, or of the stopped server's files. Refusals become a `Failure`.
+ * @param options.begins creates the store and its secrets if there are none, after a question
+ * @param options.isNew creates them without a question
+ * @param options.makesKeys checks that the secrets are those of the log
  */
 export const asOperator = async <T>(
   terminal: Terminal,
@@ -89,7 +84,7 @@ export const asOperator = async <T>(
   const log = await (begins ? anyEventLog(config, isNew) : existingEventLog(config));
   try {
     if (begins) await mayBegin(config, log.store, isNew);
-    // Before anything else: on an empty store the next step writes its first event.
+    // First: on an empty store the next step writes the first event.
     const secrets = await secretsOf(config, async () => !begins || (await needsItsSecrets(log.store)));
     if (makesKeys) await proveSecrets(log.store, systemClock, secrets);
     const current = await currentRows(config, log.store, begins);
@@ -111,14 +106,33 @@ export const asOperator = async <T>(
     if (error instanceof Fault) throw new Failure(printable(error.message), 1, error);
     if (error instanceof WrongRevision)
       throw new Failure('Others changed the same at the same time, again and again: run the command again.', 1, error);
-    if (error instanceof IllegalEvent) throw new Failure(`That cannot be done: ${whyNot(error)}.`, 1, error);
+    if (error instanceof IllegalEvent) throw new Failure(`That cannot be done: ${refusalOf(error)}.`, 1, error);
     throw error;
   } finally {
     await log.close();
   }
 };
 
-/** A folder that was named by mistake has no store either. */
+/** Runs a command on the log of the running server, of the stopped server's files, or of a cluster. */
+export const onLog = async <T>(
+  { env }: Pick<Terminal, 'env'>,
+  work: (log: EventLog, config: Config) => Promise<T>,
+): Promise<T> => {
+  const config = readConfig(env);
+  const log = await existingEventLog(config);
+  try {
+    return await work(log, config);
+  } finally {
+    await log.close();
+  }
+};
+
+export const newestEvent = async (store: EventStore): Promise<Recorded | undefined> => {
+  for await (const event of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) return event;
+  return undefined;
+};
+
+/** Asks, because DATA_DIR may name a wrong folder. */
 const confirmNewStore = async (terminal: Terminal, config: Config, isNew: boolean): Promise<void> => {
   const dir = storeDir(config);
   if (!isNew) expectNoOtherLog(config, dir);
@@ -127,50 +141,46 @@ const confirmNewStore = async (terminal: Terminal, config: Config, isNew: boolea
   await confirm(terminal, question, isNew, '--new-store');
 };
 
-/** Beside a running gateway they show what it has written. */
+/** Beside a running gateway: the rows that it has written. */
 type OperatorRows = Pick<ReadModels, 'get' | 'range' | 'written'>;
 
-/** What people call each kind of aggregate, where that is not its name. */
+/** Kinds of aggregates whose display name differs. */
 const called: Readonly<Record<string, string>> = {
   projectKey: 'key',
   adminKey: 'Admin key',
   oauthClient: 'OAuth client',
 };
 
-/** In which state something is that admits no such change. */
-const whyNot = ({ machine, status }: IllegalEvent): string => `the ${called[machine] ?? machine} is ${status}`;
+const refusalOf = ({ machine, status }: IllegalEvent): string => `the ${called[machine] ?? machine} is ${status}`;
 
 export interface CurrentRows {
   readonly rows: OperatorRows;
-  /** Whether a running server keeps them. */
+  /** Whether a running server maintains them. */
   readonly isServed: boolean;
-  /** How far a projection of the running server has come; null before its first event, and where none runs. */
+  /** The position of a projection of the running server; null before its first event, or if no server runs. */
   placeOf(projection: string): bigint | null;
   reached(position: bigint, withinMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/**
- * The read models, brought up to date where nobody does it, as the server keeps them where one runs.
- * @throws Failure where there is no log, unless it `begins`
- */
+/** The read models: a running server's, or else opened and brought up to date. @throws Failure if there is no log */
 export const currentRows = async (config: Config, store: EventStore, begins = false): Promise<CurrentRows> => {
   const logId = begins ? await logIdOf(store, systemClock) : await knownLogId(store);
   if (logId === undefined) throw new Failure('The event store holds nothing of Weir yet.');
-  // Beside a cluster DATA_DIR may be on another machine only: then they are built for this command alone.
-  const passing = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
-  const dir = passing ?? readModelsDir(config);
+  // Beside a cluster, DATA_DIR may be on another machine: then they are built for this command only.
+  const temporary = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
+  const dir = temporary ?? readModelsDir(config);
   const taken = await claimOrRead(dir);
   if ('rows' in taken) {
     const { rows } = taken;
     return {
-      rows: { ...thoseThere(rows), async written() {} },
+      rows: { ...servedRows(rows), async written() {} },
       isServed: true,
       placeOf: (projection) => {
         const kept = rows.mark(projection);
         return kept === undefined ? null : placeOf(kept);
       },
-      reached: (position, withinMs) => followed(rows, position, withinMs),
+      reached: (position, withinMs) => waitUntilApplied(rows, position, withinMs),
       close: () => rows.close(),
     };
   }
@@ -192,12 +202,12 @@ export const currentRows = async (config: Config, store: EventStore, begins = fa
     async close() {
       await models.close();
       lock.release();
-      if (passing !== null) rmSync(passing, { recursive: true });
+      if (temporary !== null) rmSync(temporary, { recursive: true });
     },
   };
 };
 
-/** The claim to the read models, or their rows as the process keeps them that has it: one that starts has none at first. */
+/** The lock on the read models, or the rows of the process that has it; waits for a process that is just starting. */
 const claimOrRead = async (
   dir: string,
 ): Promise<{ readonly lock: Lock } | { readonly rows: RowStore<KeptCheckpoint> }> => {
@@ -217,12 +227,12 @@ const claimOrRead = async (
   }
 };
 
-/** The rows of another process, which may be making some of them again. */
-const thoseThere = (rows: RowStore<KeptCheckpoint>): Pick<RowStore<KeptCheckpoint>, 'get' | 'range'> => {
+/** Reads another process's rows, and refuses tables that it is rebuilding. */
+const servedRows = (rows: RowStore<KeptCheckpoint>): Pick<RowStore<KeptCheckpoint>, 'get' | 'range'> => {
   const check = (table: Table<unknown>): void => {
     const name = projections.find(({ tables }) => tables.some((each) => each.name === table.name))?.name ?? '';
     const kept = rows.mark(name);
-    // All have one from the first event on.
+    // After the first event every projection has a mark.
     const isThere =
       kept === undefined ? projections.every((each) => rows.mark(each.name) === undefined) : !kept.isApart;
     if (isThere) return;
@@ -242,15 +252,19 @@ const thoseThere = (rows: RowStore<KeptCheckpoint>): Pick<RowStore<KeptCheckpoin
   };
 };
 
-/** Watches another process bring its read models up to a position. */
-const followed = async (rows: RowStore<KeptCheckpoint>, position: bigint, withinMs: number): Promise<boolean> => {
+/** Polls until another process's read models reach a position. */
+const waitUntilApplied = async (
+  rows: RowStore<KeptCheckpoint>,
+  position: bigint,
+  withinMs: number,
+): Promise<boolean> => {
   const end = performance.now() + withinMs;
   for (;;) {
     const isThere = ({ name }: { readonly name: string }): boolean => {
       const kept = rows.mark(name);
       return kept !== undefined && placeOf(kept) >= position;
     };
-    // What is held is written later, and no command waits for it.
+    // Projections that write later are not waited for.
     if (projections.every((each) => each.isWrittenBehind || isThere(each))) return true;
     if (performance.now() > end) return false;
     await wait(lookAgainMs);

@@ -1,7 +1,7 @@
 import { Failure } from '../process/failure.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
 
-/** Asks before what cannot be undone. Where nobody can be asked, an option has to say it. */
+/** Asks for confirmation. @throws Failure if refused, or without a terminal and the option */
 export const confirm = async (
   terminal: Terminal,
   question: string,
@@ -14,7 +14,7 @@ export const confirm = async (
   if (answer.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.');
 };
 
-/** Micro-dollars as dollars, to the last digit that is not zero and never without cents. */
+/** Micro-dollars as dollars, with two to six decimals. */
 export const dollars = (micros: number): string => {
   const all = Math.abs(micros);
   const part = String(all % 1_000_000).padStart(6, '0');
@@ -23,7 +23,7 @@ export const dollars = (micros: number): string => {
 
 const amount = /^\d{1,9}(\.\d{1,6})?$/;
 
-/** Dollars as typed, in whole micro-dollars. @throws UsageError */
+/** Parses dollars into micro-dollars. @throws UsageError */
 export const microsOf = (text: string): number => {
   if (!amount.test(text))
     throw new UsageError(`${printable(text)} is not an amount: give dollars such as 20 or 19.99.`);

@@ -32,13 +32,13 @@ Exit status: 0 done; 1 it could not be done, and why is said; 64 the command lin
 What status, usage reconcile and audit verify end with, their own help says.
 `;
 
-/** Runs one `weir` command and returns its exit status. */
+/** Runs a `weir` command. @returns its exit status */
 export const program = async (terminal: Terminal): Promise<number> => {
   const weir = new Command('weir')
     .description('An event-sourced gateway for hosted language models.')
     .version(version)
     .exitOverride()
-    // What was typed is repeated in some errors.
+    // Errors repeat what was typed.
     .configureOutput({
       writeOut: terminal.out,
       writeErr: (text) => terminal.err(printableLines(text)),
@@ -50,7 +50,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
       () => `${inColumns(statuses, terminal.columns)}\nEnvironment:\n${variables(terminal.columns)}`,
     )
     .configureHelp({ minWidthToWrap: 20 });
-  // A group may have options that its commands have too: what stands behind a command's name is the command's.
+  // Options after a subcommand's name belong to it, even if its group has them, too.
   weir.enablePositionalOptions();
   weir.addCommand(serveCommand(terminal));
   weir.addCommand(statusCommand(terminal));
@@ -88,7 +88,6 @@ export const program = async (terminal: Terminal): Promise<number> => {
   }
 };
 
-/** The variables of the environment, in as many columns as there are. */
 const variables = (columns: number): string => {
   const help = new Help();
   help.minWidthToWrap = 20;
@@ -101,7 +100,7 @@ const variables = (columns: number): string => {
   return all.map(([name, what]) => help.formatItem(name, width, what, help)).join('\n');
 };
 
-/** Commander asks each subcommand anew how to fail and where to write. */
+/** Commander does not inherit these settings in commands that were added before. */
 const inheritEverywhere = (parent: Command, path = 'weir'): void => {
   for (const command of parent.commands) {
     const name = `${path} ${command.name()}`;

@@ -2,7 +2,7 @@ import { SingleBar } from 'cli-progress';
 import type { Terminal } from './terminal.ts';
 
 export interface Progress {
-  /** Share of the work that is done, 0 to 1. */
+  /** 0 to 1. */
   at(share: number): void;
   done(): void;
 }
@@ -10,7 +10,7 @@ export interface Progress {
 const STEPS = 1000;
 const silent: Progress = { at: () => {}, done: () => {} };
 
-/** A bar on a terminal that somebody watches, and nothing elsewhere. */
+/** A progress bar on a terminal, nothing elsewhere. */
 export const progressBar = ({ screen }: Pick<Terminal, 'screen'>, what: string): Progress => {
   if (screen === undefined) return silent;
   const bar = new SingleBar({

@@ -10,7 +10,7 @@ import { withExamples } from './examples.ts';
 import { operatorContext } from './operator.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Longest wait for the end of a start whose server shall stop. */
+/** Longest wait for a start that is interrupted. */
 const startMs = 5_000;
 
 const examples = `
@@ -19,7 +19,6 @@ Examples:
   weir serve --new-store               begin a new log where read models or secrets of another are
   PORT=9000 DATA_DIR=/var/lib/weir MODELS_FILE=models.json weir serve`;
 
-/** `weir serve`: runs the gateway until it is told to stop. */
 export const serveCommand = (terminal: Terminal): Command =>
   withExamples(
     new Command('serve').description(
@@ -49,8 +48,8 @@ export const serveCommand = (terminal: Terminal): Command =>
         terminal.onHangup?.(() => reload());
         const starting = serve(config, terminal.env, operatorContext(terminal, command), log, newStore);
         await Promise.race([starting, interrupted]);
-        // Told to stop while it starts, it starts and stops in order: to exit in the middle may abort the store's thread. A start
-        // that waits for something is just left: every file of it is made to be left at any moment.
+        // A start that is interrupted completes and stops in order, because exiting in between may abort the store's thread. A start
+        // that waits for something is abandoned: its files are safe at any moment.
         const running = await Promise.race([starting, wait(startMs, undefined, { ref: false })]);
         if (!running) return;
         const { baseUrl: base_url, metricsUrl: metrics_url } = running;
@@ -65,7 +64,7 @@ export const serveCommand = (terminal: Terminal): Command =>
           await running.stop(hasFailed);
         } catch (error) {
           terminal.endSoon();
-          // Whoever has failed says why, and not what came of it.
+          // The first failure is reported, not its consequences.
           if (!hasFailed) throw error;
         }
         if (hasFailed) throw new Failure(`The server had to stop: ${failure.message}`, 1, failure);
@@ -74,14 +73,13 @@ export const serveCommand = (terminal: Terminal): Command =>
       }
     });
 
-/** Where the events are, without whatever is secret of a connection string. */
 const placeOfEvents = ({ EVENTSTORE_URL: url, DATA_DIR }: Config): string => {
   if (url === undefined) return `what it knows is in ${DATA_DIR}`;
   const hosts = readConnectionString(url).hosts.map(({ address, port }) => `${address}:${port}`);
   return `its events are in the event store at ${hosts.join(', ')}, and what it makes of them is in ${DATA_DIR}`;
 };
 
-/** @param isShown whether a person reads it; else it goes into some log, where no key may be */
+/** @param isShown whether a person reads the output; keys must not get into a log */
 const welcome = (
   made: FirstRunReport,
   [model = 'weir-sim-1', ...others]: readonly string[],

@@ -8,7 +8,7 @@ import { organization } from './organization/organization.ts';
 import { policy } from './policy/policy.ts';
 import { project } from './project/project.ts';
 
-/** Every kind of aggregate, by the category of its streams. Tables that have to know all of them are typed by this one. */
+/** Every kind of aggregate, by the category of its streams. */
 export const aggregates = {
   organization,
   project,
@@ -22,6 +22,5 @@ export const aggregates = {
 
 export type Category = keyof typeof aggregates;
 
-/** The events of one kind of aggregate. */
 export type EventOf<C extends Category> =
   (typeof aggregates)[C] extends Aggregate<infer _, infer F extends DomainEvent, infer _> ? F : never;

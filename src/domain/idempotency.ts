@@ -1,22 +1,20 @@
 import { fault } from '../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate/aggregate.ts';
 
-/** What a completed request was answered, without the secret. */
 export interface KeptAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** One Idempotency-Key in its scope (contract I). The stream's name is an HMAC of that scope. */
+/** One Idempotency-Key in its scope (contract I), of which the stream's name is an HMAC. */
 export interface Idempotency {
-  /** Of the body that it was reserved with. */
+  /** Of the request's body. */
   readonly fingerprint: string;
   readonly resourceId: string;
-  /** The request that holds the reservation: nobody else completes or releases it. */
   readonly reservedBy: string;
   readonly reservedAt: number;
   readonly completedAt: number;
-  /** Null where it is not completed. */
+  /** Null until completed. */
   readonly answer: KeptAnswer | null;
 }
 
@@ -31,9 +29,9 @@ export type IdempotencyEvent =
   | ({ readonly type: 'idempotency.completed'; readonly completed_at: number } & KeptAnswer)
   | { readonly type: 'idempotency.released'; readonly reserved_by: string };
 
-/** How long a result stands for its key, in milliseconds: 24 hours. */
+/** 24 hours, in milliseconds. */
 const keptMs = 24 * 3600 * 1000;
-/** A reservation older than this was left by a crash: no command takes so long (contract I). */
+/** An older reservation was left by a crash, since no command takes so long (contract I). */
 const abandonedMs = 6_000;
 
 const blank: Idempotency = {
@@ -85,11 +83,7 @@ const isHeldBy = ({ status, data }: IdempotencyState, request: string): boolean 
   status === 'reserved' && data.reservedBy === request;
 
 const decide = {
-  /**
-   * Reserves the key for a resource that does not exist yet. No event means that the same request has been answered and
-   * its answer stands: it is to be repeated. An abandoned reservation keeps its resource id, so that no crash ever makes
-   * two resources of one key.
-   */
+  /** No event: the answer is to be repeated. An abandoned reservation keeps its resource id, so that a crash leads to no second one. */
   reserve: (
     { status, data }: IdempotencyState,
     input: {
@@ -97,7 +91,7 @@ const decide = {
       resourceId: string;
       by: string;
       at: number;
-      /** Requests of this gateway that are over and left their reservation behind. */
+      /** Ended requests of this gateway that may have left their reservation. */
       ended: ReadonlySet<string>;
     },
   ): IdempotencyEvent[] => {
@@ -116,7 +110,7 @@ const decide = {
   },
   complete: (state: IdempotencyState, input: { by: string; at: number; answer: KeptAnswer }): IdempotencyEvent[] =>
     isHeldBy(state, input.by) ? [{ type: 'idempotency.completed', completed_at: input.at, ...input.answer }] : [],
-  /** A request that was so slow that another took its reservation up frees nothing of that one's. */
+  /** Does nothing for a slow request whose reservation another one has taken over. */
   release: (state: IdempotencyState, input: { by: string }): IdempotencyEvent[] =>
     isHeldBy(state, input.by) ? [{ type: 'idempotency.released', reserved_by: input.by }] : [],
 };

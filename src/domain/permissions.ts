@@ -1,4 +1,4 @@
-/** The catalogue of permissions (contract D); what is stored and returned keeps this order. */
+/** The permissions (contract D), stored and returned in this order. */
 
 export const projectPermissions = ['inference:create', 'models:read', 'credits:read'] as const;
 
@@ -17,13 +17,12 @@ export const adminPermissions = [
   'usage:read',
 ] as const;
 
-/** Those that an access token may be good for: no route takes one for policies (contract A.5). */
+/** For access tokens: none for policies (contract A.5). */
 export const tokenPermissions = adminPermissions.filter(
   (permission): permission is Exclude<AdminPermission, `policies:${string}`> => !permission.startsWith('policies:'),
 );
 
 export type AdminPermission = (typeof adminPermissions)[number];
 
-/** Those of `catalogue` that are in `wanted`, in the order of the catalogue. */
 export const inCatalogueOrder = <P extends string>(catalogue: readonly P[], wanted: readonly string[]): P[] =>
   catalogue.filter((permission) => wanted.includes(permission));

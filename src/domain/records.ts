@@ -1,13 +1,10 @@
-/**
- * What a record has to be for its readers, which pass over any other. Records are written in batches, without a chart that would refuse
- * them, and others may be able to write to the store (contract K.3).
- */
+/** Validation of records: they have no chart that would refuse them, and others may write to the store (contract K.3). */
 
 type Data = Readonly<Record<string, unknown>>;
 
 const longest = 100;
 
-const isObject = (value: unknown): value is Data =>
+export const isObject = (value: unknown): value is Data =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= longest;
 const isTable = ({ rows }: Data): boolean => Array.isArray(rows) && rows.every(Array.isArray);
@@ -30,7 +27,6 @@ const forms: Readonly<Record<string, (data: Data) => boolean>> = {
   'usage.totalled': isTable,
 };
 
-/** Whether the data of an event of this type is what its readers need; true of types that are no records. */
 export const isRecord = (type: string, data: unknown): boolean => {
   const form = forms[type];
   return form === undefined || (isObject(data) && form(data));

@@ -2,9 +2,10 @@ import type { Recorded } from '../kernel/store/store.ts';
 import { aggregates, type Category } from './aggregates.ts';
 import { accessRecordSeconds } from './key/access-events.ts';
 import { decisionSeconds } from './policy/decision-events.ts';
+import { isObject } from './records.ts';
 import { accountSeconds } from './usage/usage-events.ts';
 
-/** Streams of one category: what follows the dash, and the events that they hold. */
+/** The streams of one category: the pattern of their ids, and their types of events. */
 interface Grammar {
   readonly id: RegExp;
   readonly types: ReadonlySet<string>;
@@ -17,7 +18,7 @@ const grammar = (id: string, types: Iterable<string>): Grammar => ({
   types: new Set(types),
 });
 
-/** What the ids of each kind begin with (contract A.1); null where the stream is named by an HMAC. */
+/** Prefixes of ids (contract A.1); null if the stream's name is an HMAC. */
 export const prefixes: Readonly<Record<Category, string | null>> = {
   organization: 'org',
   project: 'proj',
@@ -35,7 +36,6 @@ const grammarOf = ({ category, machine }: (typeof aggregates)[Category]): [strin
   return [category, grammar(prefix === null ? hmac : `${prefix}_${publicId}`, machine.events)];
 };
 
-/** Every stream that Weir writes. */
 const grammars: ReadonlyMap<string, Grammar> = new Map([
   ...Object.values(aggregates).map(grammarOf),
   ['replay', grammar(`(key|akey|oac)_${publicId}`, ['replay.sealed'])],
@@ -52,13 +52,9 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],
 ]);
 
-/** Every type of event that Weir writes. */
 export const eventTypes: ReadonlySet<string> = new Set([...grammars.values()].flatMap(({ types }) => [...types]));
 
-/**
- * Of these the store removes events: where it is by their age, after so many seconds from the day in the stream's name; else when
- * what they held is over.
- */
+/** Streams whose events the store removes: by the age of the day in their name, in seconds, or (null) when they are obsolete. */
 const passing: ReadonlyMap<string, number | null> = new Map([
   [aggregates.oauthToken.category, null],
   ['replay', null],
@@ -74,17 +70,17 @@ const grammarFor = (stream: string): Grammar | undefined => {
   return known?.id.test(stream.slice(dash + 1)) === true ? known : undefined;
 };
 
-/** Whether a stream has a name as Weir writes them: all that is ours is in one of these. */
+/** Whether Weir could have written this name. */
 export const isOurStream = (stream: string): boolean => grammarFor(stream) !== undefined;
 
 const keptSeconds = (stream: string): number | null | undefined => passing.get(stream.slice(0, stream.indexOf('-')));
 
-/** Whether the events of a stream may be gone while the log is whole. */
+/** Whether events of a stream may be missing from a complete log. */
 export const isRemovable = (stream: string): boolean => keptSeconds(stream) !== undefined;
 
 const dayMs = 24 * 3600 * 1000;
 
-/** From when on, in milliseconds, events of a removable stream may be gone: a day early, since clocks differ. */
+/** The time in milliseconds from which on events may be missing; a day early, since clocks differ. */
 export const goneFrom = (stream: string): number => {
   const seconds = keptSeconds(stream);
   const [, year, month, date] = /(\d{4})(\d{2})(\d{2})$/.exec(stream) ?? [];
@@ -92,11 +88,7 @@ export const goneFrom = (stream: string): number => {
   return Date.UTC(Number(year), Number(month) - 1, Number(date)) + seconds * 1000 - dayMs;
 };
 
-/**
- * Whether what the store was told about a stream hides events of ours before their time: whoever decides on the stream would not
- * see them.
- * @param told the fields of its metadata; null where the stream was deleted for ever
- */
+/** Whether a stream's metadata hides events of Weir too early. @param told its fields; null for a hard delete */
 export const hidesEarly = (stream: string, told: Readonly<Record<string, unknown>> | null): boolean => {
   if (!isOurStream(stream)) return false;
   const seconds = keptSeconds(stream);
@@ -105,9 +97,6 @@ export const hidesEarly = (stream: string, told: Readonly<Record<string, unknown
   return told.$maxAge !== undefined && !(Number(told.$maxAge) >= (seconds ?? Number.POSITIVE_INFINITY));
 };
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
-/** Who, when and why, as Weir writes it on each of its events. */
 const hasOurMetadata = (metadata: unknown): boolean =>
   isObject(metadata) &&
   Number.isFinite(metadata.at) &&
@@ -116,11 +105,7 @@ const hasOurMetadata = (metadata: unknown): boolean =>
   typeof metadata.$causationId === 'string' &&
   Number.isInteger(metadata.v);
 
-/**
- * Whose event it is, in a store that others may use too (contract K.3). `ours` by category, grammar of the id, type and
- * metadata; `like-ours` where the category is one of ours and something else is not, which an operator should hear of;
- * `foreign` all else. Only what is ours is ever read.
- */
+/** Only `ours` is read in a shared store (contract K.3). `like-ours`: only the category matches, of which operators are warned. */
 export const whose = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): 'ours' | 'like-ours' | 'foreign' => {
   const dash = event.stream.indexOf('-');
   if (dash < 0 || !grammars.has(event.stream.slice(0, dash))) return 'foreign';
@@ -128,6 +113,5 @@ export const whose = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): 'o
   return isOurs ? 'ours' : 'like-ours';
 };
 
-/** Whether an event is one of ours that is never removed. */
 export const lasts = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): boolean =>
   !isRemovable(event.stream) && whose(event) === 'ours';

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AdminPrincipal } from '../../src/access/principal.ts';
-import { type CreateOperation, createIdempotently, type Made } from '../../src/admin/idempotent.ts';
+import { type Created, type CreateOperation, createIdempotently } from '../../src/admin/idempotent.ts';
 import { sealedSecretStream } from '../../src/admin/sealed-secret-store.ts';
 import { fault } from '../../src/errors.ts';
 import type { Head, Reply } from '../../src/http/route.ts';
@@ -51,14 +51,14 @@ const call = ({
   const head: Head = { requestId, method: 'POST', path, ip: '127.0.0.1', header: (name) => headers[name] };
   return { head, body, principal: { kind, id: credential, organizationId: 'org_1' } as AdminPrincipal };
 };
-const make = async (id: string, secret: string): Promise<Made> => {
+const make = async (id: string, secret: string): Promise<Created> => {
   made.push([id, secret]);
   return { body: { id, name: 'a' }, head: null };
 };
 const attempt = (asked?: Asked, over: Partial<CreateOperation> = {}): Promise<Reply> =>
   createIdempotently(at.admin, call(asked), {
     newResourceId: () => `res_${minted++}`,
-    mint: () => `secret-${minted}`,
+    newSecret: () => `secret-${minted}`,
     create: make,
     ...over,
   });
@@ -82,10 +82,10 @@ describe('the same request again', () => {
   });
   test('is recorded as a secret shown again', async () => {
     const shown: string[] = [];
-    const repeated = async (id: string) => void shown.push(id);
-    await attempt({}, { repeated });
+    const recordRepeat = async (id: string) => void shown.push(id);
+    await attempt({}, { recordRepeat });
     expect(shown).toEqual([]);
-    await attempt({}, { repeated });
+    await attempt({}, { recordRepeat });
     expect(shown).toEqual(['res_0']);
   });
   test('is answered for 24 hours, to the millisecond, and then starts a new one', async () => {
@@ -99,7 +99,7 @@ describe('the same request again', () => {
   });
   test('is not answered once its result does not stand any more', async () => {
     await attempt();
-    expect(await codeOf(attempt({}, { stands: () => false }))).toBe('idempotency_result_unavailable');
+    expect(await codeOf(attempt({}, { isRepeatable: () => false }))).toBe('idempotency_result_unavailable');
   });
   test('is not answered when the sealed secret was removed, or its day’s key is gone', async () => {
     await attempt();
@@ -224,8 +224,8 @@ describe('twins', () => {
 
 describe('without a key', () => {
   test('every request makes a resource of its own', async () => {
-    await attempt({ key: '' }, { mint: () => '' });
-    await attempt({ key: '' }, { mint: () => '' });
+    await attempt({ key: '' }, { newSecret: () => '' });
+    await attempt({ key: '' }, { newSecret: () => '' });
     expect(made.map(([id]) => id)).toEqual(['res_0', 'res_1']);
   });
 });
@@ -257,7 +257,7 @@ describe('a request that failed', () => {
     let isBegun = false;
     const create = () => {
       isBegun = true;
-      return new Promise<Made>((_, reject) => {
+      return new Promise<Created>((_, reject) => {
         refuse = reject;
       });
     };

@@ -6,11 +6,11 @@ import { type AccessDenied, type CredentialsUsed, denialStream, useStream } from
 import type { SharedStreamWriter } from '../../kernel/commands/shared-stream-writer.ts';
 import type { Metadata, NewEvent } from '../../kernel/store/store.ts';
 
-/** What the gate has gathered and nobody has recorded yet; taking it empties it. */
+/** The gate's unrecorded uses and refusals; taking them removes them. */
 export interface Gathered {
-  /** Unix seconds by credential, of those whose turn is one of `now`, or of all. */
+  /** Unix seconds of the last use by credential: of the credentials in the slots `now`, or of all. */
   takeUsed(now?: readonly number[]): ReadonlyMap<string, number>;
-  /** Refusals, one entry per minute, credential, route and code: of the minutes that are over, or all. */
+  /** Refusals, one entry per minute, credential, route and code: of past minutes, or all. */
   takeDenied(everything: boolean): readonly Refusals[];
 }
 
@@ -30,14 +30,13 @@ interface Batch {
   readonly events: readonly NewEvent[];
 }
 
-/** Credentials in one event: few enough that nobody waits for their read model; at the end, when nobody is served, many. */
+/** Credentials in one event: few, because their projection is waited for, and many at the shutdown. */
 const mostUses = 250;
 const mostLastUses = 10_000;
-/** Refusals in one append. This and the above are well below the store's bound of 1 MiB. */
+/** Refusals in one append. Both stay well below the store's limit of 1 MiB. */
 const mostRefusals = 500;
-/** Batches that wait for a store that is away: nearly three hours of one a second. The oldest go first. */
+/** Batches kept while the store is down: nearly three hours of one a second. The oldest are dropped first. */
 const mostWaiting = 10_000;
-/** Appends under way at once. */
 const lanes = 16;
 
 const pieces = <T>(all: readonly T[], size: number): T[][] =>
@@ -52,10 +51,7 @@ const eventOf = (
   return { id, type, data, metadata: { $correlationId: id, $causationId: id, v: 1, ...metadata } };
 };
 
-/**
- * Records the last uses of credentials, many in one event, and refused attempts of known ones, one event per minute,
- * credential, route and code (architecture 4). A batch that could not be written is kept, as it is, for next time.
- */
+/** Records last uses and refusals of known credentials (architecture 4). Failed batches are kept and retried. */
 export class AccessRecords {
   readonly #gathered: Gathered;
   readonly #journal: SharedStreamWriter;
@@ -64,7 +60,6 @@ export class AccessRecords {
   #waiting: Batch[] = [];
   #writing: Promise<void> = Promise.resolve();
 
-  /** @param pause for tests; real timers by default */
   constructor(
     gathered: Gathered,
     journal: SharedStreamWriter,
@@ -78,10 +73,10 @@ export class AccessRecords {
   }
 
   /**
-   * Writes what has been gathered; the present minute's refusals only when asked for everything, at the end.
-   * @param now the turns whose uses are written; by default all
-   * @param overMs the appends begin over this time: each takes the event loop and the store some milliseconds
-   * @throws the first failure, after everything has been tried
+   * @param everything includes the refusals of the present minute, for the shutdown
+   * @param now the slots whose uses are written; all by default
+   * @param overMs spreads the appends over this time, since each blocks the event loop and the store for some milliseconds
+   * @throws the first failure, after every append was tried
    */
   write(everything: boolean, now?: readonly number[], overMs: Millis = 0): Promise<void> {
     const turn = this.#writing.then(() => this.#writeAll(everything, now, overMs));
@@ -141,7 +136,7 @@ export class AccessRecords {
   }
 }
 
-/** Who was refused is the actor; address and request are those of the last attempt. */
+/** The actor is the refused credential; address and request are those of the last attempt. */
 const denied = ({ who, route, code, count, firstAt, lastAt, ip, requestId }: Refusals): NewEvent =>
   eventOf(
     {

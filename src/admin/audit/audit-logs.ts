@@ -1,21 +1,20 @@
 import { z } from 'zod';
-import { type AuditRow, auditNumberOf } from '../../../projections/audit-log.ts';
+import type { AuditRow } from '../../../projections/audit-log.ts';
 import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
 import { type AuditType, auditTypes } from '../../audit/entry.ts';
 import { seconds } from '../../clock.ts';
 import { fault } from '../../errors.ts';
-import { after, flag, limit, many, order, text, wholeNumber } from '../../http/request/query.ts';
+import { flag, many, text, wholeNumber } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
-import type { ReadModels } from '../../kernel/projections/projection.ts';
 import type { Actor } from '../../kernel/store/store.ts';
 import { adminRoute } from '../admin-route.ts';
 import type { Administration } from '../command.ts';
-import { directionOf, listOf, pageOf } from '../page.ts';
-import { countOf, findEntries } from './audit-search.ts';
+import { directionOf, listOf, newestFirstQuery, pageOf } from '../page.ts';
+import { countOf, findEntries, spanBetween } from './audit-search.ts';
 
 const actorTypes = ['api_key', 'oauth_client', 'operator', 'system'] as const;
 const named = z.object({ id: z.string() });
-/** Who acted: under the name of the type is what is known of it. */
+/** The field named by `type` has the details of the actor. */
 export const actorObject = z
   .object({
     type: z.enum(actorTypes),
@@ -38,7 +37,7 @@ const details = z
   .object({ id: z.string(), data: fields.optional(), changes_requested: fields.optional() })
   .meta({ id: 'AuditLogDetails' });
 
-/** Under the name of its type an entry has the details, as the `openai` SDK reads it. */
+/** The `openai` SDK reads the details from the field named by `type`. */
 const entryObject = z
   .object({
     id: z.string(),
@@ -55,30 +54,21 @@ const entryObject = z
 const value = text(1, 200);
 const moment = wholeNumber(0, 999_999_999_999);
 const query = z.object({
-  after: after.optional(),
-  before: after.optional(),
-  limit,
-  order: order('desc'),
-  // Unspecified: a type that does not exist is no error, since clients filter by types of their own API.
+  ...newestFirstQuery,
+  // Unspecified: unknown types are accepted, since clients filter by types of the API that Weir imitates.
   event_types: many(value).optional(),
   project_ids: many(value).optional(),
   actor_ids: many(value).optional(),
   resource_ids: many(value).optional(),
   request_ids: many(value).optional(),
-  // Of the API whose SDK calls this: people are told apart by them, and nobody here is known by one.
+  // For the SDK: entries have no e-mail addresses, so this matches nothing.
   actor_emails: many(text(1, 320)).optional(),
-  // Unspecified: what belongs to a tenant above the organizations. Nothing does.
+  // Unspecified: entries of a tenant above the organizations. There are none.
   tenant_only: flag(),
   effective_at: z
     .strictObject({ gt: moment.optional(), gte: moment.optional(), lt: moment.optional(), lte: moment.optional() })
     .optional(),
 });
-
-const render = (models: ReadModels, organizationId: string, row: AuditRow): AuditEntry =>
-  auditEntry(
-    row,
-    row.projectId === null ? undefined : models.get(projectRows, projectKeyOf(organizationId, row.projectId)),
-  );
 
 export interface AuditEntry {
   readonly id: string;
@@ -88,26 +78,24 @@ export interface AuditEntry {
 
 export const renderActor = ({ type, ...who }: Actor): z.infer<typeof actorObject> => ({ type, [type]: who });
 
-/** Unspecified: who is not an API key is told in the same form, under the name of its type; what is unknown is null. */
+/** Unspecified: actors that are not API keys have the same form; unknown values are null. */
 export const auditEntry = (
   row: AuditRow,
   project: { readonly id: string; readonly name: string } | undefined,
-): AuditEntry => {
-  return {
-    id: row.id,
-    type: row.type,
-    effective_at: seconds(row.at),
-    actor: renderActor(row.actor),
-    ...(project && { project: { id: project.id, name: project.name } }),
-    ip_address: row.ip,
-    request_id: row.requestId,
-    [row.type]: {
-      id: row.resourceId,
-      ...(row.data && { data: row.data }),
-      ...(row.changesRequested && { changes_requested: row.changesRequested }),
-    },
-  };
-};
+): AuditEntry => ({
+  id: row.id,
+  type: row.type,
+  effective_at: seconds(row.at),
+  actor: renderActor(row.actor),
+  ...(project && { project: { id: project.id, name: project.name } }),
+  ip_address: row.ip,
+  request_id: row.requestId,
+  [row.type]: {
+    id: row.resourceId,
+    ...(row.data && { data: row.data }),
+    ...(row.changesRequested && { changes_requested: row.changesRequested }),
+  },
+});
 
 /** `GET /v1/organization/audit_logs` (contract C.6). */
 export const auditLogRoutes = ({ models }: Administration): Route[] => [
@@ -121,22 +109,15 @@ export const auditLogRoutes = ({ models }: Administration): Route[] => [
     errors: ['invalid_cursor'],
     async handle({ principal, query }) {
       const { organizationId } = principal;
-      const numberOf = (name: 'after' | 'before'): number | undefined => {
-        const id = query[name];
-        const number = id === undefined ? undefined : auditNumberOf(models, organizationId, id);
-        if (id !== undefined && number === undefined) throw fault('invalid_cursor', { param: `query.${name}` });
-        return number;
-      };
-      const [behind, inFront] = [numberOf('after'), numberOf('before')];
-      const [low, high] = query.order === 'asc' ? [behind, inFront] : [inFront, behind];
-      const span = {
-        from: low === undefined ? 0 : low + 1,
-        to: high === undefined ? countOf(models, organizationId) - 1 : high - 1,
-        order: directionOf(query),
-      };
+      const between = spanBetween(models, organizationId, query, countOf(models, organizationId), (cursor) =>
+        fault('invalid_cursor', { param: `query.${cursor}` }),
+      );
+      const span = { ...between, order: directionOf(query) };
+      const projectOf = ({ projectId }: AuditRow) =>
+        projectId === null ? undefined : models.get(projectRows, projectKeyOf(organizationId, projectId));
       const isOfNobody = query.tenant_only || query.actor_emails !== undefined;
       const found = isOfNobody ? [] : await findEntries(models, organizationId, span, query, query.limit + 1);
-      return pageOf(query, found, (row) => render(models, organizationId, row));
+      return pageOf(query, found, (row) => auditEntry(row, projectOf(row)));
     },
   }),
 ];

@@ -39,7 +39,6 @@ const proofObject = z
   })
   .meta({ id: 'AuditLogProof' });
 
-/** Entries that are read at a time for an export. */
 const page = 100;
 
 const tooEarly = () =>
@@ -61,7 +60,7 @@ const newest = async ({ models, secrets, store }: Administration, call: AdminCal
   const { budget } = contextOf(call);
   const { believed } = await execute(() => keysIn(store, belief, budget));
   const signer = believed.findLastIndex((key) => isSignedByOne(signed, [key]));
-  // A checkpoint that others have put there is none: the gateway signs no more, and says so.
+  // Not signed by the gateway's own keys: treated as no checkpoint.
   if (signer < 0) throw tooEarly();
   return { signed, keys: believed.slice(0, signer + 1).map(({ verifier }) => verifier.text) };
 };
@@ -74,7 +73,7 @@ const rendered = ({ signed, keys }: Newest) => ({
   public_keys: keys,
 });
 
-/** Undefined of an entry whose event was removed when its time was over. */
+/** Undefined if the event has expired. */
 const eventOf = async ({ store }: Administration, row: AuditRow, budget?: Budget): Promise<Recorded | undefined> => {
   const { stream, revision } = row.place;
   for await (const event of store.read(stream, { from: revision, limit: 1, budget })) {

@@ -3,20 +3,21 @@ import {
   auditBlocks,
   auditEnds,
   auditKeyOf,
+  auditNumberOf,
   auditRows,
   blockSize,
 } from '../../../projections/audit-log.ts';
 import { mayHold } from '../../../projections/value-digest.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 
-/** What entries have to be like; within one list any will do, and all that are given must hold. */
+/** Values of one list are alternatives; all lists must match. */
 export interface AuditFilter {
   readonly event_types?: readonly string[] | undefined;
   readonly project_ids?: readonly string[] | undefined;
   readonly actor_ids?: readonly string[] | undefined;
   readonly resource_ids?: readonly string[] | undefined;
   readonly request_ids?: readonly string[] | undefined;
-  /** Unix seconds, as entries show them. */
+  /** Unix seconds. */
   readonly effective_at?:
     | {
         readonly gt?: number | undefined;
@@ -27,18 +28,36 @@ export interface AuditFilter {
     | undefined;
 }
 
-/** Which entries are looked at: numbers, both inclusive. */
+/** Numbers of entries, both inclusive. */
 export interface Span {
   readonly from: number;
   readonly to: number;
   readonly order: 'asc' | 'desc';
 }
 
-/** Blocks judged, or blocks read, before others get a turn: a few milliseconds. */
+/** The entries between two cursors. @throws the error of `unknown` for a cursor without an entry */
+export const spanBetween = (
+  models: RowReader,
+  organizationId: string,
+  query: { readonly after?: string | undefined; readonly before?: string | undefined; readonly order: 'asc' | 'desc' },
+  count: number,
+  unknown: (cursor: 'after' | 'before', id: string) => Error,
+): Span => {
+  const numberOf = (cursor: 'after' | 'before'): number | undefined => {
+    const id = query[cursor];
+    const number = id === undefined ? undefined : auditNumberOf(models, organizationId, id);
+    if (id !== undefined && number === undefined) throw unknown(cursor, id);
+    return number;
+  };
+  const [after, before] = [numberOf('after'), numberOf('before')];
+  const [low, high] = query.order === 'asc' ? [after, before] : [before, after];
+  return { from: (low ?? -1) + 1, to: (high ?? count) - 1, order: query.order };
+};
+
+/** Blocks judged, or read, before the event loop gets a turn: a few milliseconds. */
 const blocksATurn = 500;
 const readsATurn = 4;
 
-/** The seconds that pass, both inclusive. */
 const secondsOf = ({ effective_at: at = {} }: AuditFilter) => ({
   least: Math.max(at.gte ?? 0, at.gt === undefined ? 0 : at.gt + 1),
   most: Math.min(at.lte ?? Number.POSITIVE_INFINITY, at.lt === undefined ? Number.POSITIVE_INFINITY : at.lt - 1),
@@ -67,11 +86,7 @@ const matcher = (filter: AuditFilter): ((row: AuditRow) => boolean) => {
   };
 };
 
-/**
- * The first `limit` entries of the span that the filter lets through. Blocks that can hold none are passed over by their
- * digests; what has to be read is read a few blocks at a time, with turns for others in between, so that an organization
- * with a million entries and a filter that nothing passes holds nobody up.
- */
+/** The first `limit` entries that match. Digests rule out most blocks; reading the others yields to the event loop. */
 export const findEntries = async (
   models: RowReader,
   organizationId: string,
@@ -90,9 +105,8 @@ export const findEntries = async (
     if (!row || Math.floor(row.newest / 1000) < least || Math.floor(row.oldest / 1000) > most) return false;
     return lists.every((list) => list.some((value) => mayHold(row.values, value)));
   };
-  /** Entries number `low` to `high`, both inclusive. */
   const read = (low: number, high: number, most: number): AuditRow[] => {
-    // The range begins behind its `after`: in one direction the number below, in the other the one above.
+    // `after` is exclusive.
     const after = auditKeyOf(organizationId, order === 'asc' ? low - 1 : high + 1);
     const wanted = low === 0 && order === 'asc' ? { prefix } : { prefix, after };
     return models.range(auditRows, { ...wanted, order, limit: most }).map(({ row }) => row);
@@ -123,6 +137,5 @@ export const findEntries = async (
   return found;
 };
 
-/** How many entries an organization has. */
 export const countOf = (models: RowReader, organizationId: string): number =>
   models.get(auditEnds, organizationId)?.count ?? 0;

@@ -12,9 +12,10 @@ import type { RowReader } from '../../kernel/rows/rows.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { pathId } from '../fields.ts';
+import { keyParams } from '../keys/one-project-key.ts';
 import { projectParams } from '../organization/projects.ts';
 import { listOf, pageOf, pageQuery } from '../page.ts';
-import { policyRoute } from '../policies/policy-route.ts';
+import { policyParams, policyRoute } from '../policies/policy-route.ts';
 import { historyEvent, historyId, historyState, renderEvent, renderState } from './history-object.ts';
 
 const at = wholeNumber(0, 999_999_999_999)
@@ -25,26 +26,21 @@ type Query = z.infer<typeof query>;
 
 const historyPage = listOf(historyEvent, { state: historyState.nullable().describe('Null before it existed') });
 
-const keyParams = z.object({ api_key_id: pathId });
-const projectKeyParams = projectParams.extend(keyParams.shape);
-const policyParams = z.object({ policy_id: pathId });
+const adminKeyParams = z.object({ api_key_id: pathId });
 
 interface Found {
   readonly id: string;
-  /** Of a project key. */
   readonly projectId: string | undefined;
 }
 
 type HistoryCall = AdminCall<unknown, Query, undefined, Found>;
 
-/** A step with the one before, under the name by which a page tells it. */
 interface Row {
   readonly id: string;
   readonly step: Step;
   readonly before: Step | null;
 }
 
-/** The rows of a page and one more, where there is one. */
 const rowsOf = (steps: readonly Step[], { after, order, limit }: Query): Row[] => {
   const rows = steps.map((step, i): Row => ({ id: historyId(step), step, before: steps[i - 1] ?? null }));
   if (order === 'desc') rows.reverse();
@@ -53,7 +49,7 @@ const rowsOf = (steps: readonly Step[], { after, order, limit }: Query): Row[] =
   return rows.slice(from, from + limit + 1);
 };
 
-/** What belongs to the caller's organization, whether or not a list still shows it. @throws Fault 404 */
+/** Finds resources of the caller's organization, deleted ones too. @throws Fault 404 */
 const owned = (models: RowReader, { organizationId }: AdminPrincipal, kind: string, id: string, code: Code): Found => {
   const subject = id.startsWith(`${kind}_`) ? models.get(auditSubjects, id) : undefined;
   if (subject?.organizationId !== organizationId) throw fault(code);
@@ -64,7 +60,6 @@ const answer = ({ clock, store }: Administration, call: HistoryCall) =>
   execute(async () => {
     const { found, query } = call;
     const now = clock.wall();
-    // Nothing is known of what is yet to come.
     const moment: Millis = Math.min(now, query.at === undefined ? now : query.at * 1000 + 999);
     const past = pastOf(store, { budget: contextOf(call).budget });
     const life = await past.life(found.id);
@@ -77,14 +72,10 @@ const answer = ({ clock, store }: Administration, call: HistoryCall) =>
     return pageOf(query, rows, ({ step, before }) => renderEvent(before, step), { state });
   });
 
-/**
- * `GET …/history` (contract C.7): what something was at a moment, and every change up to then. What has been deleted is found as
- * well, since that is what an auditor asks about.
- */
+/** `GET …/history` (contract C.7). Finds deleted resources, too. */
 export const historyRoutes = (admin: Administration): Route[] => {
   const { models } = admin;
 
-  /** What all of these routes share. */
   const shared = (errors: readonly Code[]) => ({
     method: 'GET' as const,
     query,
@@ -114,7 +105,7 @@ export const historyRoutes = (admin: Administration): Route[] => {
       path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/history',
       operation: 'listProjectApiKeyHistory',
       summary: 'What an API key was at a moment and whether it could act, and every change of it up to then',
-      params: projectKeyParams,
+      params: keyParams,
       find({ principal, params }) {
         const project = owned(models, principal, 'proj', params.project_id, 'project_not_found');
         const key = owned(models, principal, 'key', params.api_key_id, 'api_key_not_found');
@@ -127,7 +118,7 @@ export const historyRoutes = (admin: Administration): Route[] => {
       path: '/v1/organization/admin_api_keys/{api_key_id}/history',
       operation: 'listAdminApiKeyHistory',
       summary: 'What an Admin API key was at a moment, deleted ones too, and every change of it up to then',
-      params: keyParams,
+      params: adminKeyParams,
       find: ({ principal, params }) => owned(models, principal, 'akey', params.api_key_id, 'admin_api_key_not_found'),
     }),
     policyRoute('audit_logs:read', {

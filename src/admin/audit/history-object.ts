@@ -5,7 +5,6 @@ import type { Step } from '../../audit/history.ts';
 import { type Millis, seconds } from '../../clock.ts';
 import { actorObject, renderActor } from './audit-logs.ts';
 
-/** What decided over what something could do. */
 const reasons = {
   'its own state': 'own',
   'its project': 'project',
@@ -24,7 +23,6 @@ const change = z
   })
   .meta({ id: 'HistoryChange' });
 
-/** One event of a history. */
 export const historyEvent = z
   .object({
     object: z.literal('organization.history.event'),
@@ -40,7 +38,6 @@ export const historyEvent = z
   })
   .meta({ id: 'HistoryEvent' });
 
-/** What something was at a moment. */
 export const historyState = z
   .object({
     object: z.literal('organization.history.state'),
@@ -54,21 +51,21 @@ export const historyState = z
   })
   .meta({ id: 'HistoryState' });
 
-/** Digests of secrets and what they hang on; and every payment's reference, which its own event has. */
-const unsaid: ReadonlySet<string> = new Set(['digest', 'pepperId', 'references']);
+/** Digests and peppers; and the references of payments, which their events have. */
+const hiddenFields: ReadonlySet<string> = new Set(['digest', 'pepperId', 'references']);
 const money: ReadonlySet<string> = new Set(['lifetimePaid', 'credits']);
 
-/** A field's name as the API writes it. */
-const nameOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-/** The last part: `rule` of `draft.rule`. */
-const ending = (field: string): string => field.slice(field.lastIndexOf('.') + 1);
-const isSaid = (field: string): boolean => !unsaid.has(ending(field));
+/** `snake_case`, as in the API. */
+export const snakeCased = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** `rule` of `draft.rule`. */
+export const ending = (field: string): string => field.slice(field.lastIndexOf('.') + 1);
+const isShown = (field: string): boolean => !hiddenFields.has(ending(field));
 
 const isSet = (value: unknown): value is { toJSON(): object } =>
   typeof (value as { readonly toJSON?: unknown } | null)?.toJSON === 'function';
 const idsOf = (value: object): string[] => (Array.isArray(value) ? value : Object.keys(value)).toSorted();
 
-/** A value as the API writes it: times in seconds, money in dollars, sets as lists of ids. */
+/** A value in the units of the API: seconds, dollars, sets as lists of ids. */
 const shownOf = (field: string, value: unknown): unknown => {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number') {
@@ -82,15 +79,16 @@ const shownOf = (field: string, value: unknown): unknown => {
 
 const fieldsOf = (data: object): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(data).flatMap(([field, value]) => (isSaid(field) ? [[nameOf(field), shownOf(field, value)]] : [])),
+    Object.entries(data).flatMap(([field, value]) =>
+      isShown(field) ? [[snakeCased(field), shownOf(field, value)]] : [],
+    ),
   );
 
-/** Fields of a state that are sets of ids, by their names. */
 const setsOf = ({ state }: Step): ReadonlySet<string> =>
   new Set(Object.entries(state.data as object).flatMap(([field, value]) => (isSet(value) ? [field] : [])));
 
 const changeOf = ({ field, from, to }: FieldChange, isOfIds: boolean): z.infer<typeof change> => {
-  const name = nameOf(field);
+  const name = snakeCased(field);
   if (!isOfIds) {
     return { field: name, from: shownOf(ending(field), from), to: shownOf(ending(field), to) };
   }
@@ -100,7 +98,6 @@ const changeOf = ({ field, from, to }: FieldChange, isOfIds: boolean): z.infer<t
   return { field: name, added: without(after, before), removed: without(before, after) };
 };
 
-/** What names an event of a history: it is a cursor of it. */
 export const historyId = ({ id, revision }: Pick<Step, 'id' | 'revision'>): string => `${id}@${revision}`;
 
 export const renderEvent = (before: Step | null, step: Step): z.infer<typeof historyEvent> => {
@@ -121,17 +118,16 @@ export const renderEvent = (before: Step | null, step: Step): z.infer<typeof his
   };
 };
 
-/** @param step the last of those that have led to the changes */
+/** @param step the last one of the changes */
 export const renderChanges = (step: Step, changes: readonly FieldChange[]): z.infer<typeof change>[] => {
   const sets = setsOf(step);
   return changes
-    .filter(({ field }) => field !== 'status' && isSaid(field))
+    .filter(({ field }) => field !== 'status' && isShown(field))
     .map((each) => changeOf(each, sets.has(each.field)));
 };
 
 export const renderEffective = ({ because, ...effective }: Effective) => ({ ...effective, because: reasons[because] });
 
-/** @param at the moment, of which `found` is the state */
 export const renderState = (
   found: Step,
   effective: Effective,

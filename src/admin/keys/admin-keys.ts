@@ -8,16 +8,18 @@ import {
 import { lastUseOf } from '../../../projections/credential-uses.ts';
 import type { AdminPrincipal } from '../../access/principal.ts';
 import { seconds } from '../../clock.ts';
+import { requireFuture } from '../../domain/key/project-key.ts';
 import { maxAdminKeys } from '../../domain/organization/organization.ts';
 import { adminPermissions, inCatalogueOrder } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import { newId, newToken } from '../../ids.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
-import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
+import { type Administration, contextOf, execute, organizationConflicts, waitForProjection } from '../command.ts';
 import { credentialOf } from '../credential.ts';
 import {
   adminKeyPermissions,
+  deletionMarker,
   expiresAt,
   expiry,
   idempotencyKey,
@@ -28,7 +30,7 @@ import {
   optional,
   pathId,
 } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { type Created, createIdempotently, idempotencyErrors } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
 const keyObject = z
@@ -47,13 +49,7 @@ const keyObject = z
 
 const createdKeyObject = keyObject.extend({ value: z.string() }).meta({ id: 'CreatedAdminApiKey' });
 
-const marker = z
-  .object({
-    id: z.string(),
-    object: z.literal('organization.admin_api_key.deleted'),
-    deleted: z.literal(true),
-  })
-  .meta({ id: 'DeletedAdminApiKey' });
+const marker = deletionMarker('organization.admin_api_key.deleted', 'DeletedAdminApiKey');
 
 const createBody = z
   .strictObject({ name, permissions: optional(adminKeyPermissions), ...expiry })
@@ -74,10 +70,10 @@ const render = (row: AdminKeyRow, usedAt: number | null = null) => ({
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, undefined>;
 
-/** Also how the access log names an attempt that was refused. */
+/** Also in the record of a refused attempt. */
 const creation = { method: 'POST', path: '/v1/organization/admin_api_keys' } as const;
 
-/** The new key's permissions: by default the caller's own, never more (contract D). */
+/** The caller's own permissions by default, and never more (contract D). */
 const grantedBy = (admin: Administration, { principal, body, head }: CreateCall): string[] => {
   const wanted = body.permissions ?? [...principal.permissions];
   const excess = wanted.findIndex((permission) => !principal.permissions.has(permission));
@@ -88,24 +84,24 @@ const grantedBy = (admin: Administration, { principal, body, head }: CreateCall)
   return inCatalogueOrder(adminPermissions, wanted);
 };
 
-/** Admits the key on the organization's stream and only then makes its own (architecture 4). */
-const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Made> => {
+/** Admits the key on the organization's stream before creating its own (architecture 4). */
+const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Created> => {
   const { aggregates, clock, secrets } = admin;
   const { organizationId } = call.principal;
   const permissions = grantedBy(admin, call);
   const context = contextOf(call);
   const at = clock.wall();
   const expires = expiresAt(call.body, at);
-  if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+  requireFuture(expires, at);
   const admission = { keyId: id, permissions, expiresAt: expires };
-  await execute(() => aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context), {
-    suspended: 'organization_suspended',
-    closed: 'organization_suspended',
-  });
+  await execute(
+    () => aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context),
+    organizationConflicts,
+  );
   const { name } = call.body;
   const input = { organizationId, name, permissions, expiresAt: expires, ...credentialOf(secrets, value), at };
   const result = await execute(() => aggregates.adminKey.dispatch(id, 'create', input, context));
-  // Taken up after a crash it may have been deleted in the meantime.
+  // When resumed after a crash, the key may have been deleted in the meantime.
   if (result.state.status === 'deleted') throw fault('idempotency_result_unavailable');
   return { body: render({ id, ...result.state }), head: result.head };
 };
@@ -123,18 +119,16 @@ const createRoute = (admin: Administration): Route =>
       'admin_key_limit_reached',
       'expires_at_not_future',
       'unknown_permission',
-      'idempotency_key_reused',
-      'idempotency_result_unavailable',
-      'idempotency_in_progress',
+      ...idempotencyErrors,
     ],
     handle(call) {
       const prefix = `${call.principal.organizationId}:`;
       return createIdempotently(admin, call, {
         newResourceId: () => newId('akey', admin.clock),
-        mint: () => newToken('a'),
+        newSecret: () => newToken('a'),
         create: (id, value) => issue(admin, call, id, value),
-        stands: (id) => admin.models.get(adminKeyRows, `${prefix}${id}`)?.status !== 'deleted',
-        repeated: (id) => admin.aggregates.adminKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
+        isRepeatable: (id) => admin.models.get(adminKeyRows, `${prefix}${id}`)?.status !== 'deleted',
+        recordRepeat: (id) => admin.aggregates.adminKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
       });
     },
   });

@@ -2,14 +2,9 @@ import { expiringKeys } from '../../../projections/project-keys.ts';
 import type { Administration } from '../command.ts';
 import { waitForRowsMs } from '../reactions.ts';
 
-/** Keys recorded at a time. */
 const pageSize = 100;
 
-/**
- * Records the expiry of every project key whose time is over (contract B.3). Nobody waits for it, since expiry is compared
- * with the clock wherever it matters; the event latches it against a clock that goes back, and is the audit log's entry.
- * Resolves once the read models show it, unless they are behind.
- */
+/** Records the expiry of project keys (contract B.3), for the audit log and so that a clock that goes back reactivates none. */
 export const expireKeys = async ({ aggregates, clock, models }: Administration): Promise<void> => {
   for (;;) {
     const at = clock.wall();
@@ -29,7 +24,7 @@ export const expireKeys = async ({ aggregates, clock, models }: Administration):
       ),
     );
     const last = results.reduce((most, { head }) => (head !== null && head > most ? head : most), 0n);
-    // Until the read models show these as expired, the same ones would come again.
+    // Until the read models include these, they would be found again.
     if (last > 0n && !(await models.reached(last, waitForRowsMs, [expiringKeys]))) return;
     if (due.length < pageSize) return;
   }

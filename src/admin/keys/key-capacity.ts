@@ -7,11 +7,7 @@ import { expireKeys } from './expiry.ts';
 
 const isFull = (error: unknown): boolean => error instanceof Fault && error.refusal.code === 'api_key_limit_reached';
 
-/**
- * Admits a key to a project. The sweep and the reactions tell a project of keys that have ended when they come to it; so of
- * a project that seems full what they would tell is looked for first (contract B.3: 1,000 live keys).
- * @throws Fault `api_key_limit_reached`, `project_archived`, or as `execute`
- */
+/** Admits a key to a project; a full one first drops its ended keys (contract B.3). @throws Fault, also as `execute` */
 export const admitKey = async (
   admin: Administration,
   projectId: string,
@@ -36,7 +32,6 @@ const endKeys = async (admin: Administration, projectId: string, context: Contex
     const row = admin.models.get(projectKeyRows, `${projectId}:${keyId}`);
     return row !== undefined && !isOpen(row);
   };
-  // Nobody asked for it but by asking for something else.
   const byTheWay: Context = { ...context, actor: { type: 'system', id: 'reactions' } };
   await admin.aggregates.project.dispatch(projectId, 'endKeys', { hasEnded }, byTheWay);
 };

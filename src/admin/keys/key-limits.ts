@@ -27,7 +27,7 @@ const scopeObject = z
         limit: z.int(),
         used: z.int(),
         remaining: z.int(),
-        /** Null where nobody can tell: requests in flight end when they end. */
+        /** Null for requests in flight. */
         resets_in_seconds: z.number().nullable(),
       }),
     ),
@@ -35,10 +35,7 @@ const scopeObject = z
   })
   .meta({ id: 'ApiKeyLimitScope' });
 
-/**
- * Unspecified: the shape, as no API that is imitated has such an endpoint. Scopes are named as the fields of
- * `GET /v1/organization` are; times are seconds.
- */
+/** Unspecified: the shape, as no imitated API has this endpoint. Times are seconds. */
 export const keyLimitsObject = z
   .object({
     object: z.literal('organization.project.api_key.limits'),
@@ -80,7 +77,7 @@ const latest = (scopes: readonly Scope[]) => {
   return { at, limits };
 };
 
-/** The other keys of its line, the oldest first. */
+/** The other keys of its chain of rotations, oldest first. */
 const lineOf = (models: Pick<ReadModels, 'get'>, key: ProjectKeyRow): ProjectKeyRow[] => {
   const along = (next: (data: ProjectKey) => string | null): ProjectKeyRow[] => {
     const found: ProjectKeyRow[] = [];
@@ -95,7 +92,7 @@ const lineOf = (models: Pick<ReadModels, 'get'>, key: ProjectKeyRow): ProjectKey
   return [...along(({ rotatedFrom }) => rotatedFrom).reverse(), ...along(({ rotatedTo }) => rotatedTo)];
 };
 
-/** `GET …/api_keys/{api_key_id}/limits`: what each window says now, and which refused last: "why was I limited". */
+/** `GET …/api_keys/{api_key_id}/limits` (contract F). */
 export const keyLimitsRoute = (admin: Administration, { inference, credits }: Windows): Route => {
   const { clock, models } = admin;
   return adminRoute('project_api_keys:read', {
@@ -119,7 +116,7 @@ export const keyLimitsRoute = (admin: Administration, { inference, credits }: Wi
         store.scopes.map((scope) => {
           const id = ids[scope] ?? '';
           const { id: _, ...view } = inspect(store, scope, id, now) ?? idle(store, scope, id, tierOfStore);
-          // The windows of a line have the name of its first key: whoever asks after another is told of that one.
+          // All keys of a chain of rotations share the windows of its first key; the answer has the id that was asked for.
           return render({ ...view, id: scope === 'key' ? found.key.id : id }, wall);
         });
       const scopes = all(inference, tier);

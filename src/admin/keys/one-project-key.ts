@@ -3,18 +3,20 @@ import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project
 import type { ProjectRow } from '../../../projections/projects.ts';
 import type { AdminPrincipal } from '../../access/principal.ts';
 import { fault } from '../../errors.ts';
-import type { Administration } from '../command.ts';
+import type { Reply } from '../../http/route.ts';
+import { newId, newToken } from '../../ids.ts';
+import { type Administration, contextOf } from '../command.ts';
 import { pathId } from '../fields.ts';
+import { type CreateCall, type CreateOperation, createIdempotently } from '../idempotent.ts';
 import { findProject, projectParams } from '../organization/projects.ts';
 
-const keyParams = projectParams.extend({ api_key_id: pathId });
+export const keyParams = projectParams.extend({ api_key_id: pathId });
 
 export interface FoundKey {
   readonly project: ProjectRow;
   readonly key: ProjectKeyRow;
 }
 
-/** What every route has that names one key of a project. */
 export const oneProjectKey = (admin: Administration) => {
   const findProjectOf = findProject(admin);
   return {
@@ -28,6 +30,17 @@ export const oneProjectKey = (admin: Administration) => {
   };
 };
 
-/** Whether a key that was made may be shown again: not once it was revoked, or its project archived. */
-export const stands = ({ models }: Administration, project: ProjectRow, id: string): boolean =>
-  project.status === 'active' && models.get(projectKeyRows, `${project.id}:${id}`)?.status !== 'revoked';
+export const createKey = (
+  admin: Administration,
+  call: CreateCall,
+  project: ProjectRow,
+  create: CreateOperation['create'],
+): Promise<Reply> =>
+  createIdempotently(admin, call, {
+    newResourceId: () => newId('key', admin.clock),
+    newSecret: () => newToken('p'),
+    create,
+    isRepeatable: (id) =>
+      project.status === 'active' && admin.models.get(projectKeyRows, `${project.id}:${id}`)?.status !== 'revoked',
+    recordRepeat: (id) => admin.aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
+  });

@@ -24,7 +24,7 @@ import {
 import { type FoundKey, oneProjectKey } from './one-project-key.ts';
 import { keyMarker, keyObject, render } from './project-key-object.ts';
 
-/** What the key's and its project's state make of a command that cannot be carried out (contract B.2, B.3). */
+/** Errors by the state of the key (contract B.2, B.3). */
 const conflicts = { revoked: 'api_key_revoked', expired: 'api_key_expired' } as const;
 
 const conflicting = [
@@ -35,7 +35,7 @@ const conflicting = [
   'api_key_expired',
 ] as const;
 
-/** For the OpenAPI document: something is to be changed. */
+/** For the OpenAPI document: at least one field. */
 const changed = ['name', 'permissions', 'scopes', 'expires_at', 'expires_in_seconds'].map((field) => hasFields(field));
 
 const updateBody = z
@@ -61,7 +61,6 @@ const updateBody = z
 const show = ({ clock, models }: Administration, row: ProjectKeyRow, project: ProjectRow) =>
   render(row, project, clock.wall(), lastUseOf(models, row.id));
 
-/** Dispatches a command that an archived project forbids, and answers with the key as it is then. */
 const change = async (
   admin: Administration,
   call: AdminCall<unknown, unknown, unknown, FoundKey>,
@@ -117,31 +116,22 @@ const updateRoute = (admin: Administration): Route =>
     },
   });
 
-const suspendRoute = (admin: Administration): Route =>
+const standingRoute = (
+  admin: Administration,
+  command: 'suspend' | 'reactivate',
+  operation: string,
+  summary: string,
+): Route =>
   adminRoute('project_api_keys:write', {
     ...onKey(admin),
     method: 'POST',
-    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/suspend',
-    operation: 'suspendProjectApiKey',
-    summary: 'Suspend an API key until it is reactivated',
+    path: `/v1/organization/projects/{project_id}/api_keys/{api_key_id}/${command}`,
+    operation,
+    summary,
     errors: conflicting,
     handle: (call) =>
       change(admin, call, (id, context) =>
-        admin.aggregates.projectKey.dispatch(id, 'suspend', { at: admin.clock.wall() }, context),
-      ),
-  });
-
-const reactivateRoute = (admin: Administration): Route =>
-  adminRoute('project_api_keys:write', {
-    ...onKey(admin),
-    method: 'POST',
-    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/reactivate',
-    operation: 'reactivateProjectApiKey',
-    summary: 'Let a suspended API key work again',
-    errors: conflicting,
-    handle: (call) =>
-      change(admin, call, (id, context) =>
-        admin.aggregates.projectKey.dispatch(id, 'reactivate', { at: admin.clock.wall() }, context),
+        admin.aggregates.projectKey.dispatch(id, command, { at: admin.clock.wall() }, context),
       ),
   });
 
@@ -165,11 +155,10 @@ const revokeRoute = (admin: Administration): Route =>
     },
   });
 
-/** The read and the commands of one key: retrieve, update, suspend, reactivate, revoke. */
 export const projectKeyCommands = (admin: Administration): Route[] => [
   retrieveRoute(admin),
   updateRoute(admin),
-  suspendRoute(admin),
-  reactivateRoute(admin),
+  standingRoute(admin, 'suspend', 'suspendProjectApiKey', 'Suspend an API key until it is reactivated'),
+  standingRoute(admin, 'reactivate', 'reactivateProjectApiKey', 'Let a suspended API key work again'),
   revokeRoute(admin),
 ];

@@ -3,8 +3,7 @@ import type { ProjectKeyRow } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
 import { type Millis, seconds } from '../../clock.ts';
 import { projectPermissions } from '../../domain/permissions.ts';
-
-/** The project API key as callers see it. */
+import { deletionMarker } from '../fields.ts';
 
 export const statuses = ['active', 'revoked', 'expired', 'suspended'] as const;
 
@@ -22,23 +21,17 @@ export const keyObject = z
     permissions: z.array(z.enum(projectPermissions)),
   })
   .meta({ id: 'ProjectApiKey' });
-export const keyMarker = z
-  .object({
-    id: z.string(),
-    object: z.literal('organization.project.api_key.deleted'),
-    deleted: z.literal(true),
-  })
-  .meta({ id: 'DeletedProjectApiKey' });
+export const keyMarker = deletionMarker('organization.project.api_key.deleted', 'DeletedProjectApiKey');
 export const createdKeyObject = keyObject.extend({ value: z.string() }).meta({ id: 'CreatedProjectApiKey' });
 
-/** The status that callers see: what the key's own stream says, its project and the clock (contract B.2, B.3). */
+/** The status from the key's own state, its project and the clock (contract B.2, B.3). */
 export const statusOf = (row: ProjectKeyRow, project: ProjectRow, now: Millis): string => {
   if (row.status === 'revoked' || project.status === 'archived') return 'revoked';
   const { expiresAt } = row.data;
   return row.status === 'expired' || (expiresAt !== null && expiresAt <= now) ? 'expired' : row.status;
 };
 
-/** @param usedAt Unix seconds of the last use that is recorded */
+/** @param usedAt Unix seconds of the last recorded use */
 export const render = (row: ProjectKeyRow, project: ProjectRow, now: Millis, usedAt: number | null) => ({
   object: 'organization.project.api_key',
   id: row.id,

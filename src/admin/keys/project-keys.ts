@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
+import { requireFuture } from '../../domain/key/project-key.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
-import { newId, newToken } from '../../ids.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { credentialOf } from '../credential.ts';
@@ -20,11 +20,11 @@ import {
   optional,
   projectKeyPermissions,
 } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { type Created, idempotencyErrors } from '../idempotent.ts';
 import { findProject, projectParams } from '../organization/projects.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 import { admitKey } from './key-capacity.ts';
-import { stands } from './one-project-key.ts';
+import { createKey } from './one-project-key.ts';
 import { projectKeyCommands } from './project-key-commands.ts';
 import { createdKeyObject, keyObject, render, statuses, statusOf } from './project-key-object.ts';
 import { rotateKeyRoute } from './rotation.ts';
@@ -36,14 +36,14 @@ const createBody = z
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>;
 
-/** Admits the key on its project's stream and only then makes its own (architecture 4). */
-const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Made> => {
+/** Admits the key on its project's stream before creating its own (architecture 4). */
+const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Created> => {
   const { aggregates, clock, models, secrets } = admin;
   const { id: projectId, organizationId } = call.found;
   const context = contextOf(call);
   const at = clock.wall();
   const expires = expiresAt(call.body, at);
-  if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+  requireFuture(expires, at);
   await admitKey(admin, projectId, id, context);
   const input = {
     organizationId,
@@ -55,7 +55,7 @@ const issue = async (admin: Administration, call: CreateCall, id: string, value:
     at,
   };
   const result = await execute(() => aggregates.projectKey.dispatch(id, 'create', input, context));
-  // Taken up after a crash it may have been revoked in the meantime.
+  // When resumed after a crash, the key may have been revoked in the meantime.
   if (result.state.status === 'revoked') throw fault('idempotency_result_unavailable');
   return { body: render({ id, ...result.state }, call.found, at, lastUseOf(models, id)), head: result.head };
 };
@@ -77,18 +77,9 @@ const createRoute = (admin: Administration): Route =>
       'api_key_limit_reached',
       'expires_at_not_future',
       'unknown_permission',
-      'idempotency_key_reused',
-      'idempotency_result_unavailable',
-      'idempotency_in_progress',
+      ...idempotencyErrors,
     ],
-    handle: (call) =>
-      createIdempotently(admin, call, {
-        newResourceId: () => newId('key', admin.clock),
-        mint: () => newToken('p'),
-        create: (id, value) => issue(admin, call, id, value),
-        stands: (id) => stands(admin, call.found, id),
-        repeated: (id) => admin.aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
-      }),
+    handle: (call) => createKey(admin, call, call.found, (id, value) => issue(admin, call, id, value)),
   });
 
 const listRoute = (admin: Administration): Route =>

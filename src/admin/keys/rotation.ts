@@ -5,14 +5,13 @@ import { longestGraceSeconds } from '../../domain/key/project-key.ts';
 import { fault } from '../../errors.ts';
 import { whole } from '../../http/answer/whole.ts';
 import type { Route } from '../../http/route.ts';
-import { newId, newToken } from '../../ids.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { credentialOf } from '../credential.ts';
 import { idempotencyKey } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { type Created, idempotencyErrors } from '../idempotent.ts';
 import { admitKey } from './key-capacity.ts';
-import { type FoundKey, oneProjectKey, stands } from './one-project-key.ts';
+import { createKey, type FoundKey, oneProjectKey } from './one-project-key.ts';
 import { createdKeyObject, render } from './project-key-object.ts';
 import { succeed } from './succession.ts';
 
@@ -31,11 +30,11 @@ const rotatedObject = createdKeyObject
 
 type RotateCall = AdminCall<unknown, unknown, z.infer<typeof rotateBody>, FoundKey>;
 
-/** `POST …/api_keys/{api_key_id}/rotate`: a successor takes the place of a key, which goes on for a while (contract B.3). */
+/** `POST …/api_keys/{api_key_id}/rotate` (contract B.3). */
 export const rotateKeyRoute = (admin: Administration): Route => {
   const { aggregates, clock, models, secrets } = admin;
 
-  const rotate = async (call: RotateCall, successorId: string, value: string): Promise<Made> => {
+  const rotate = async (call: RotateCall, successorId: string, value: string): Promise<Created> => {
     const { project, key } = call.found;
     if (project.status === 'archived') throw fault('project_archived');
     const context = contextOf(call);
@@ -51,7 +50,7 @@ export const rotateKeyRoute = (admin: Administration): Route => {
     const { predecessor, successor } = await execute(() => succeed(aggregates, order, context), {
       revoked: 'api_key_revoked',
     });
-    // Taken up after a crash it may have been revoked in the meantime.
+    // When resumed after a crash, the successor may have been revoked in the meantime.
     if (successor.state.status === 'revoked') throw fault('idempotency_result_unavailable');
     const { expiresAt } = predecessor.state.data;
     if (expiresAt !== null && expiresAt <= at) admin.directory.refuse(key.id, predecessor.position, 'api_key_expired');
@@ -82,17 +81,8 @@ export const rotateKeyRoute = (admin: Administration): Route => {
       'api_key_suspended',
       'api_key_rotated',
       'api_key_limit_reached',
-      'idempotency_key_reused',
-      'idempotency_result_unavailable',
-      'idempotency_in_progress',
+      ...idempotencyErrors,
     ],
-    handle: (call) =>
-      createIdempotently(admin, call, {
-        newResourceId: () => newId('key', clock),
-        mint: () => newToken('p'),
-        create: (id, value) => rotate(call, id, value),
-        stands: (id) => stands(admin, call.found.project, id),
-        repeated: (id) => aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
-      }),
+    handle: (call) => createKey(admin, call, call.found.project, (id, value) => rotate(call, id, value)),
   });
 };

@@ -11,16 +11,14 @@ interface Succession {
   readonly graceSeconds: number;
   readonly credential: Pick<CreateProjectKey, 'digest' | 'pepperId' | 'redactedValue'>;
   readonly at: number;
-  /** Gives the successor its place in the project, which it keeps after this has failed until the sweep comes. */
+  /** Admits the successor to the project; after a failure the sweep ends the admission. */
   readonly admit: () => Promise<void>;
 }
 
 type KeyResult = CommandResult<ProjectKey, ProjectKeyEvent>;
 
 /**
- * Makes the successor of a key, with its name, permissions and windows, and then gives the key its end: in this order, so that
- * wherever it breaks off one of the two works. Done again with the same successor it takes up what was broken off. A successor
- * whose predecessor has another one, or has ended, is revoked.
+ * Creates the successor before the key gets its end, so that after a crash one of the two works. Idempotent for the same successor.
  * @throws Fault 409 `api_key_revoked`, `api_key_expired`, `api_key_suspended`, `api_key_rotated`; and as the commands do
  */
 export const succeed = async (
@@ -51,7 +49,7 @@ export const succeed = async (
       throw error;
     });
   if (predecessor.events.length === 0) return { predecessor, successor: made };
-  // Between the two looks at the key somebody may have taken something from it.
+  // The key may have changed since it was read.
   const { data } = predecessor.state;
   const same = { name: data.name, permissions: data.permissions, at };
   return { predecessor, successor: await projectKey.dispatch(successorId, 'update', same, context) };

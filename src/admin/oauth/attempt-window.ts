@@ -1,12 +1,9 @@
 import type { Millis } from '../../clock.ts';
 
-/** Counters are looked through for those nobody uses any more when there are so many. */
+/** With so many counters, unused ones are removed. */
 const pruneThreshold = 10_000;
 
-/**
- * Attempts of each caller in the trailing window, refused ones included (contract F.1): as many times are kept as may be
- * had, so the memory is bounded by the callers there are.
- */
+/** Counts attempts per caller in the trailing window, refused ones included (contract F.1). */
 export class AttemptWindow {
   readonly #most: number;
   readonly #windowMs: number;
@@ -17,15 +14,11 @@ export class AttemptWindow {
     this.#windowMs = windowMs;
   }
 
-  /** Callers that are held at present. */
   get size(): number {
     return this.#attempts.size;
   }
 
-  /**
-   * Counts one attempt. 0 when it is within the limit, else the whole seconds of its `Retry-After`.
-   * @param now of the monotonic clock
-   */
+  /** @param now of the monotonic clock @returns 0 within the limit, else the seconds for `Retry-After` */
   count(caller: string, now: Millis): number {
     const times = this.#attempts.get(caller) ?? [];
     if (times.length === 0) this.#makeRoom(now);

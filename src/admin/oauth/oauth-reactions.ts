@@ -5,13 +5,10 @@ import type { OAuthClientEvent } from '../../domain/oauth/oauth-client.ts';
 import type { OrganizationEvent } from '../../domain/organization/organization.ts';
 import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
-import { reactionContext, waitForRowsMs } from '../reactions.ts';
+import { reactionContext, waitForRows } from '../reactions.ts';
 
-/**
- * Keeps the streams of OAuth clients and that of their organization, which admits them and ends them with itself, in step
- * (architecture 4): whichever a command wrote to first, a crash leaves the other to this.
- */
-export const oauthClientReactions = ({ aggregates, models }: Administration): Reactor => ({
+/** Keeps the streams of OAuth clients and their organization consistent after a crash between two commands (architecture 4). */
+export const oauthClientReactions = (admin: Administration): Reactor => ({
   name: 'oauth-clients-follow-organizations',
   version: 1,
   begins: 'at the start',
@@ -22,19 +19,19 @@ export const oauthClientReactions = ({ aggregates, models }: Administration): Re
     const clientId =
       event.type === 'organization.oauth_client_ended' ? event.client_id : isOfClient ? idOf(recorded) : null;
     if (clientId === null) return;
+    const { aggregates, models } = admin;
     const context = reactionContext(recorded, clientId);
     const end = () => aggregates.oauthClient.dispatch(clientId, 'delete', undefined, context);
     if (!isOfClient) {
       await end();
       return;
     }
-    if (!(await models.reached(recorded.position, waitForRowsMs, [oauthClientRows, organizationRows])))
-      throw new Error('the read models are behind');
+    await waitForRows(admin, recorded, [oauthClientRows, organizationRows]);
     const organizationId = models.get(oauthClientRows, clientId)?.data.organizationId ?? '';
     if (event.type === 'oauth_client.deleted') {
       await aggregates.organization.dispatch(organizationId, 'endOAuthClient', { clientId }, context);
     } else if (models.get(organizationRows, organizationId)?.status === 'closed') {
-      // Admitted before the organization was closed, made after it: it never worked, and its stream shall say so.
+      // Admitted before the organization was closed, created after it: it never worked, and its stream must end, too.
       await end();
     }
   },

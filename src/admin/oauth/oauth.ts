@@ -10,7 +10,7 @@ import { digest, digestText, newId, newToken, tokenKind } from '../../ids.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { AttemptWindow } from './attempt-window.ts';
 
-/** Tokens that a client may ask for in a minute (contract C.3). */
+/** Per client (contract C.3). */
 const tokensPerMinute = 20;
 /** Bytes (contract A.3). */
 const bodyLimit = 8 * 1024;
@@ -40,7 +40,7 @@ const revokeBody = z.object({
 
 type TokenCall = Call<undefined, unknown, unknown, z.infer<typeof tokenBody>, undefined>;
 
-/** What the token is good for: all that the client may have, or the part of it that was asked for (RFC 6749, 3.3). */
+/** The scope asked for, or all of the client's permissions (RFC 6749, 3.3). */
 const granted = ({ permissions }: ClientPrincipal, scope: string | undefined): string[] => {
   const most: readonly string[] = inCatalogueOrder(tokenPermissions, [...permissions]);
   const wanted = scope?.split(' ') ?? most;
@@ -48,7 +48,7 @@ const granted = ({ permissions }: ClientPrincipal, scope: string | undefined): s
   return inCatalogueOrder(tokenPermissions, wanted);
 };
 
-/** `POST /v1/oauth/token`: an access token for a client's own secret (RFC 6749, 4.4; contract A.3, C.3). */
+/** `POST /v1/oauth/token` (RFC 6749, 4.4; contract A.3, C.3). */
 const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
   const { aggregates, clock, secrets, store } = admin;
   const attempts = new AttemptWindow(tokensPerMinute, 60_000);
@@ -103,7 +103,7 @@ const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
   });
 };
 
-/** `POST /v1/oauth/revoke` (RFC 7009): what is no token of the client is answered the same and left alone. */
+/** `POST /v1/oauth/revoke` (RFC 7009): other tokens than the client's own are ignored with the same answer. */
 const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
   const { aggregates, clock, directory, models, secrets, store } = admin;
 
@@ -112,7 +112,7 @@ const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
       .map((pepper) => models.get(credentialRows, digestText(digest(pepper, token))))
       .find((row) => row?.kind === 'oauth_token');
 
-  /** Whether the read models know all that the store does: a token that they lack is then nobody's. */
+  /** Whether the read models have every event of the store, so that an unknown token does not exist. */
   const isCurrent = async (): Promise<boolean> => {
     for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
       return models.reached(last.position, admin.projectionWaitMs, [credentialRows]);
@@ -120,7 +120,7 @@ const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
     return true;
   };
 
-  /** Of one that is over nothing may be told: its stream may have lost its beginning (architecture 4). */
+  /** An expired token gets no more events, because its stream may have lost its beginning (architecture 4). */
   const isInForce = ({ status, expiresAt }: CredentialRow): boolean =>
     status === 'active' && expiresAt !== null && expiresAt > clock.wall();
 
@@ -197,7 +197,7 @@ const metadataRoute = (publicUrl: () => string): Route =>
   });
 
 export interface OAuthOptions extends Acquaintance {
-  /** What clients reach this server by, without a slash at the end. */
+  /** The address for clients, without a slash at the end. */
   readonly publicUrl: () => string;
 }
 

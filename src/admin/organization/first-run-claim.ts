@@ -5,20 +5,17 @@ import { type EventStore, WrongRevision } from '../../kernel/store/store.ts';
 const stream = 'log-first_run';
 const type = 'log.first_run_claimed';
 
-/** Who makes, or has made, what an empty log starts with. */
+/** The gateway that creates, or has created, the first resources of an empty log. */
 export interface Claim {
-  /** The organization of its plan, which nobody else can name. */
+  /** Identifies the plan. */
   readonly organizationId: string;
   readonly host: string;
   readonly pid: number;
-  /** Wall time of the claim. */
+  /** Wall time. */
   readonly at: Millis;
 }
 
-/**
- * Claims the first run of a log for one plan, once for all gateways (contract K.3). The same plan may claim it again
- * after a crash. Returns the claim that holds, which is another's where the race was lost.
- */
+/** Claims the first run for one plan among all gateways (contract K.3); idempotent. @returns the claim that won the race */
 export const claimFirstRun = async (
   store: EventStore,
   clock: Clock,

@@ -9,7 +9,7 @@ import type { Context } from '../../kernel/commands/actor.ts';
 import type { Administration } from '../command.ts';
 import { credentialOf } from '../credential.ts';
 
-/** What `first-run.json` holds: the one place where keys are kept in clear, for the first hour of a newcomer. */
+/** The contents of `first-run.json`, the only place with keys in clear text. */
 export const firstRunFile = z.object({
   base_url: z.string(),
   organization_id: z.string(),
@@ -21,10 +21,7 @@ export const firstRunFile = z.object({
 });
 export type FirstRun = z.infer<typeof firstRunFile>;
 
-/**
- * What an empty store starts with. It is written down before it is made, so that a crash in between loses no key: the
- * next start makes the rest of the same plan.
- */
+/** Written to disk before it is carried out, so that after a crash the next start completes it and no key is lost. */
 export const planFirstRun = (admin: Administration): FirstRun => ({
   base_url: '',
   organization_id: newId('org', admin.clock),
@@ -35,7 +32,7 @@ export const planFirstRun = (admin: Administration): FirstRun => ({
   project_api_key_id: newId('key', admin.clock),
 });
 
-/** Whether the store has no organization yet, or the one that this plan began. */
+/** Whether the store has no organization, or only the one of this plan. */
 export const isFirstRun = (admin: Administration, plan: FirstRun | null): boolean => {
   const [some] = admin.models.range(organizationRows, { prefix: 'org_', limit: 1 });
   return (
@@ -43,11 +40,7 @@ export const isFirstRun = (admin: Administration, plan: FirstRun | null): boolea
   );
 };
 
-/**
- * Makes what of the plan is not there yet, through the same commands as any caller, and nothing once its last step has been
- * taken: what was archived, suspended, closed or deleted since stays so.
- * @param context whose start it is
- */
+/** Creates what is missing, until the last step was done: what was archived or deleted later stays so. */
 export const carryOut = async (admin: Administration, plan: FirstRun, context: Context): Promise<void> => {
   const { models } = admin;
   if (models.get(projectKeyOwners, plan.project_api_key_id)) return;
@@ -56,7 +49,7 @@ export const carryOut = async (admin: Administration, plan: FirstRun, context: C
   try {
     await makeAll(admin, plan, context);
   } catch (error) {
-    // Somebody has ended what a start before this one began, so there is nothing left to make it for.
+    // Something that an earlier start created has been ended since.
     if (!(error instanceof IllegalEvent)) throw error;
   }
 };

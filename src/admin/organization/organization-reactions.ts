@@ -7,18 +7,14 @@ import type { ProjectEvent } from '../../domain/project/project.ts';
 import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Recorded } from '../../kernel/store/store.ts';
 import type { Administration } from '../command.ts';
-import { reactionContext, waitForRowsMs } from '../reactions.ts';
+import { reactionContext, waitForRows } from '../reactions.ts';
 
-/** Ends one kind of what a closed organization had. Harmless when done twice. */
+/** Ends one kind of resource; idempotent. */
 type Ending = (recorded: Recorded, organizationId: string) => Promise<void>;
 
-/** Resources ended at a time. */
 const pageSize = 50;
 
-/**
- * Ends what a closed organization had: its projects are archived, its Admin keys deleted (contract B.1). None of its
- * credentials has worked since the closing itself; this makes each stream say so.
- */
+/** Ends the resources of a closed organization (contract B.1). Their credentials are refused from the closing on. */
 export const organizationReactions = (admin: Administration): Reactor => {
   const { aggregates, clock, models } = admin;
 
@@ -36,7 +32,7 @@ export const organizationReactions = (admin: Administration): Reactor => {
     }
   };
 
-  /** Their own streams follow the organization's (`adminKeyReactions`). */
+  /** `adminKeyReactions` ends the keys' own streams. */
   const deleteAdminKeys: Ending = async (recorded, organizationId) => {
     const context = reactionContext(recorded, 'admin-keys');
     for (;;) {
@@ -63,11 +59,10 @@ export const organizationReactions = (admin: Administration): Reactor => {
     async react(recorded) {
       const event = eventOf<OrganizationEvent | ProjectEvent | AdminKeyEvent>(recorded);
       if (!['organization.closed', 'project.created', 'admin_key.created'].includes(event.type)) return;
-      if (!(await models.reached(recorded.position, waitForRowsMs, [organizationRows, activeProjectRows])))
-        throw new Error('the read models are behind');
+      await waitForRows(admin, recorded, [organizationRows, activeProjectRows]);
       const id = idOf(recorded);
       if (event.type === 'organization.closed') for (const end of endings) await end(recorded, id);
-      // Begun before the closing and made after it: it never worked, and its stream shall say so.
+      // Begun before the closing, created after it: it never worked, and its stream must end, too.
       if (event.type === 'project.created' && isClosed(event.organization_id)) await archive(recorded, id);
       if (event.type === 'admin_key.created' && isClosed(event.organization_id)) {
         await aggregates.adminKey.dispatch(id, 'delete', undefined, reactionContext(recorded, id));

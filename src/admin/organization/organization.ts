@@ -40,8 +40,6 @@ const organizationObject = z
   })
   .meta({ id: 'Organization' });
 
-const dollars = (micros: number): number => micros / 1_000_000;
-
 const render = ({ rpm, rpd, tpm, tpd, concurrent }: TierLimits): z.infer<typeof limits> => ({
   requests_per_minute: rpm,
   requests_per_day: rpd,
@@ -73,7 +71,7 @@ export const organizationRoutes = (admin: Administration, tiers: TiersInForce): 
         tier: row.tier,
         spend_tier: tierOfSpend(row.lifetimePaid, tiers.table),
         subscription: row.subscription,
-        lifetime_paid: dollars(row.lifetimePaid),
+        lifetime_paid: row.lifetimePaid / 1_000_000,
         created_at: seconds(row.createdAt),
         limits: limitsAt(row.tier, tiers.table),
       };

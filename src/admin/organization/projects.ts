@@ -8,8 +8,8 @@ import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
 import { adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
-import { idempotencyKey, name, optional, pathId } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { deletionMarker, idempotencyKey, name, optional, pathId } from '../fields.ts';
+import { type Created, createIdempotently, idempotencyErrors } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
 const projectObject = z
@@ -24,23 +24,17 @@ const projectObject = z
   })
   .meta({ id: 'Project' });
 
-/** Most models that a project may list: an event of them is far below what one append takes. */
+/** Keeps an event well below the limit of one append. */
 const mostAllowed = 1_000;
 
-/** Unspecified: whether the models have to be there. They need not: gateways may declare different ones, now or later. */
+/** Unspecified: models need not exist, since gateways may declare different ones. */
 const allowedModels = z
   .array(z.string().min(1).max(200))
   .max(mostAllowed)
   .refine((ids) => new Set(ids).size === ids.length, { error: 'Must not list a model twice.' })
   .meta({ uniqueItems: true });
 
-const marker = z
-  .object({
-    id: z.string(),
-    object: z.literal('organization.project.deleted'),
-    deleted: z.literal(true),
-  })
-  .meta({ id: 'DeletedProject' });
+const marker = deletionMarker('organization.project.deleted', 'DeletedProject');
 
 const render = (row: ProjectRow): z.infer<typeof projectObject> => ({
   object: 'organization.project',
@@ -54,7 +48,7 @@ const render = (row: ProjectRow): z.infer<typeof projectObject> => ({
 
 export const projectParams = z.object({ project_id: pathId });
 
-/** The project that the path names, in the caller's organization. @throws Fault 404 `project_not_found` */
+/** @throws Fault 404 `project_not_found` */
 export const findProject =
   (admin: Administration) =>
   (call: { readonly principal: AdminPrincipal; readonly params: { readonly project_id: string } }): ProjectRow => {
@@ -91,24 +85,24 @@ const createRoute = (admin: Administration): Route =>
     headers: { 'Idempotency-Key': idempotencyKey.optional() },
     body: z.strictObject({ name }),
     replies: { 201: { description: 'The new project', schema: projectObject } },
-    errors: ['idempotency_key_reused', 'idempotency_result_unavailable', 'idempotency_in_progress'],
+    errors: idempotencyErrors,
     handle(call) {
       const { organizationId } = call.principal;
       const { name } = call.body;
-      const create = async (id: string): Promise<Made> => {
+      const create = async (id: string): Promise<Created> => {
         const input = { organizationId, name, at: admin.clock.wall() };
         const result = await execute(() => admin.aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
         const { name: called, createdAt, archivedAt, allowedModels } = result.state.data;
-        // One that an abandoned attempt has made may have been archived since.
+        // An abandoned attempt may have created the project, and it may have been archived since.
         const status = result.state.status === 'archived' ? 'archived' : 'active';
         return {
           body: render({ id, organizationId, name: called, status, createdAt, archivedAt, allowedModels }),
           head: result.head,
         };
       };
-      const stands = (id: string): boolean =>
+      const isRepeatable = (id: string): boolean =>
         admin.models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';
-      return createIdempotently(admin, call, { newResourceId: () => newId('proj', admin.clock), create, stands });
+      return createIdempotently(admin, call, { newResourceId: () => newId('proj', admin.clock), create, isRepeatable });
     },
   });
 
@@ -140,7 +134,7 @@ const archiveRoute = (admin: Administration): Route =>
       const result = await execute(() =>
         admin.aggregates.project.dispatch(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
       );
-      // Before the answer, whatever the read models have seen by then (architecture 4).
+      // Before the answer, even if the read models are behind (architecture 4).
       admin.directory.refuse(id, result.position);
       await waitForProjection(admin, call, result.head);
       const body: z.infer<typeof marker> = { id, object: 'organization.project.deleted', deleted: true };

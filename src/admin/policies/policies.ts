@@ -6,9 +6,9 @@ import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
 import type { KeptRequests } from '../../policies/kept-requests.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
-import { type Administration, contextOf, execute } from '../command.ts';
+import { type Administration, contextOf, execute, organizationConflicts } from '../command.ts';
 import { idempotencyKey } from '../fields.ts';
-import { createIdempotently, type Made } from '../idempotent.ts';
+import { type Created, createIdempotently, idempotencyErrors } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 import { policyCommands } from './policy-commands.ts';
 import { createBody } from './policy-fields.ts';
@@ -53,9 +53,7 @@ const createRoute = (admin: Administration, evaluator: Evaluator): Route =>
       'project_not_found',
       'project_archived',
       'policy_limit_reached',
-      'idempotency_key_reused',
-      'idempotency_result_unavailable',
-      'idempotency_in_progress',
+      ...idempotencyErrors,
     ],
     async handle(call) {
       const { aggregates, clock, models } = admin;
@@ -65,26 +63,23 @@ const createRoute = (admin: Administration, evaluator: Evaluator): Route =>
       await requireRule(evaluator, terms.rule, terms.direction);
       const context = contextOf(call);
 
-      /** Admits the policy on the organization's stream and only then makes its own (architecture 4). */
-      const create = async (id: string): Promise<Made> => {
-        // A reservation taken up after a crash may find its policy; then nothing is judged or admitted a second time.
+      /** Admits the policy on the organization's stream before creating its own (architecture 4). */
+      const create = async (id: string): Promise<Created> => {
+        // An abandoned attempt may have created the policy.
         if (!models.get(policyOwners, id)) {
           requireActive(models, organizationId, terms.projectIds);
           await execute(
             () => aggregates.organization.dispatch(organizationId, 'issuePolicy', { policyId: id }, context),
-            {
-              suspended: 'organization_suspended',
-              closed: 'organization_suspended',
-            },
+            organizationConflicts,
           );
         }
         const input = { organizationId, name, description, terms, at: clock.wall() };
         const result = await execute(() => aggregates.policy.dispatch(id, 'create', input, context));
         return { body: renderPolicy({ id, ...result.state }), head: result.head };
       };
-      const stands = (id: string): boolean =>
+      const isRepeatable = (id: string): boolean =>
         models.get(policyRows, policyKeyOf(organizationId, id))?.status !== 'deleted';
-      return createIdempotently(admin, call, { newResourceId: () => newId('pol', clock), create, stands });
+      return createIdempotently(admin, call, { newResourceId: () => newId('pol', clock), create, isRepeatable });
     },
   });
 
@@ -100,10 +95,7 @@ const retrieveRoute = (admin: Administration): Route =>
     handle: ({ found }) => ({ status: 200, body: renderPolicy(found) }),
   });
 
-/**
- * @param evaluator tries rules out, and runs them on the samples of their authors and on past requests
- * @param kept requests with their text, where the operator has asked for that
- */
+/** @param kept requests with their text, if the operator keeps them */
 export const policyRoutes = (admin: Administration, evaluator: Evaluator, kept: KeptRequests | null): Route[] => [
   listRoute(admin),
   createRoute(admin, evaluator),

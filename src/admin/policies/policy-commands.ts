@@ -18,7 +18,6 @@ import { onPolicy, policyRoute } from './policy-route.ts';
 type PolicyCall = AdminCall<unknown, unknown, unknown, PolicyRow>;
 type Dispatch = (id: string, context: Context) => Promise<CommandResult<Policy, PolicyEvent>>;
 
-/** Dispatches a command to the policy and answers with the policy as it is then, once the read models show it too. */
 const change = async (
   admin: Administration,
   call: PolicyCall,
@@ -31,7 +30,7 @@ const change = async (
   return { status: 200, body: renderPolicy({ id, ...result.state }) };
 };
 
-/** The policy as its own stream has it, since a judgement of a draft that is not the latest would be of no use. */
+/** From the policy's own stream, since the read models may have an older draft. */
 const latest = async ({ aggregates }: Administration, call: PolicyCall): Promise<Policy> => {
   const { state } = await execute(() => aggregates.policy.dispatch(call.found.id, 'look', undefined, contextOf(call)));
   return state.data;
@@ -57,7 +56,7 @@ const updateRoute = (admin: Administration, evaluator: Evaluator): Route =>
       if (draft.rule !== now.draft.rule || draft.direction !== now.draft.direction) {
         await requireRule(evaluator, draft.rule, draft.direction);
       }
-      // The revision pins the draft that was judged: the policy refuses if it is at another by then.
+      // The policy refuses another revision, so the checked draft is the one that changes.
       if (now.revision === revision) {
         requireActive(admin.models, now.organizationId, draft.projectIds, now.draft.projectIds);
       }
@@ -80,7 +79,6 @@ const publishRoute = (admin: Administration): Route =>
     async handle(call) {
       const { revision } = call.body;
       const now = await latest(admin, call);
-      // What the policy itself refuses comes first.
       if (now.revision === revision && hasUnpublishedChanges(now)) {
         requireActive(admin.models, now.organizationId, now.draft.projectIds);
       }
@@ -145,7 +143,7 @@ const removeRoute = (admin: Administration): Route =>
       const result = await execute(() => admin.aggregates.policy.dispatch(id, 'delete', input, context), {
         live: 'policy_is_live',
       });
-      // So that there is room for another by the time of the answer. Where this fails the reaction does it a moment later.
+      // Frees the place before the answer; if this fails, a reaction does it.
       await admin.aggregates.organization
         .dispatch(data.organizationId, 'endPolicy', { policyId: id }, context)
         .catch(() => {});
@@ -154,7 +152,6 @@ const removeRoute = (admin: Administration): Route =>
     },
   });
 
-/** The commands to one policy: update, publish, pause, resume, delete (contract B.5). */
 export const policyCommands = (admin: Administration, evaluator: Evaluator): Route[] => [
   updateRoute(admin, evaluator),
   publishRoute(admin),

@@ -11,14 +11,12 @@ import { whole } from '../../http/answer/whole.ts';
 import { text, wholeNumber } from '../../http/request/query.ts';
 import { hasFields, name, optional, pathId } from '../fields.ts';
 
-/** What callers send about policies (contract B.5). */
-
 const mostRevision = 2_147_483_647;
 const revision = whole().min(1).max(mostRevision);
 export const revisionQuery = z.object({ revision: wholeNumber(1, mostRevision) });
 export const revisionBody = z.strictObject({ revision });
 
-/** The rule's own bounds, 1 to 4,096 characters among them, are the compiler's: it says where they are broken. */
+/** The compiler checks the bounds, and reports the place of an error. */
 const rule = z.string().meta({ minLength: 1, maxLength: 4096 });
 export const direction = z.enum(directions);
 
@@ -49,14 +47,14 @@ interface Scoped {
   readonly scope?: PolicyScope | undefined;
   readonly project_ids?: readonly string[] | undefined;
 }
-/** The same for the OpenAPI document; an update that has only one of the two is the policy's to judge. */
+/** For the OpenAPI document; the policy checks an update with only one of the two. */
 const ofProjects = {
   properties: { scope: { const: 'project' }, project_ids: { type: 'array', minItems: 1 } },
   required: ['scope', 'project_ids'],
 };
 const ofAll = { properties: { scope: { enum: ['organization', null] }, project_ids: { maxItems: 0 } } };
 const lacksOne = { not: hasFields('scope', 'project_ids') };
-/** Said twice negated: generators make classes of alternatives that stand in the open. */
+/** Negated twice: for a plain `anyOf`, client generators make classes of the alternatives. */
 const oneOfThese = (...alternatives: readonly object[]) => ({ not: { not: { anyOf: alternatives } } });
 const misfit = { error: scopeMisfit, path: ['project_ids'] };
 
@@ -65,7 +63,7 @@ export const createBody = z
   .refine(({ scope = 'organization', project_ids = [] }: Scoped) => scopeFits(scope, project_ids), misfit)
   .meta(oneOfThese(ofProjects, ofAll));
 
-/** Where only one of scope and projects is given, the draft has the other: the policy itself compares them. */
+/** If only one of scope and projects is given, the policy compares it with the draft. */
 export const updateBody = z
   .strictObject({ revision, name: optional(name), rule: optional(rule), ...further })
   .refine(({ scope, project_ids }: Scoped) => !scope || !project_ids || scopeFits(scope, project_ids), misfit)

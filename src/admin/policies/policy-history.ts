@@ -4,14 +4,13 @@ import { type PolicyDecisionRow, policyDecisionRows } from '../../../projections
 import { seconds } from '../../clock.ts';
 import { decisionSeconds } from '../../domain/policy/decision-events.ts';
 import { directions } from '../../domain/policy/policy-terms.ts';
-import { after, limit, order } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
 import type { Administration } from '../command.ts';
-import { listOf, page, pageQuery } from '../page.ts';
+import { listOf, newestFirstQuery, page, pageQuery } from '../page.ts';
 import { renderVersion, versionObject } from './policy-object.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 
-/** How long decisions can be seen, in milliseconds (contract B.7: 30 days). */
+/** Milliseconds (contract B.7). */
 const keptMs = decisionSeconds * 1000;
 
 const verdict = z.enum(['monitored', 'blocked', 'error']);
@@ -45,7 +44,6 @@ const renderDecision = (row: PolicyDecisionRow) => ({
   created_at: seconds(row.createdAt),
 });
 
-/** What a policy has said, and what it has decided. */
 export const policyHistory = (admin: Administration): Route[] => {
   const { clock, models } = admin;
 
@@ -74,13 +72,7 @@ export const policyHistory = (admin: Administration): Route[] => {
     path: '/v1/organization/policies/{policy_id}/decisions',
     operation: 'listPolicyDecisions',
     summary: 'List what a policy has decided in the last 30 days, newest first',
-    query: z.object({
-      after: after.optional(),
-      before: after.optional(),
-      limit,
-      order: order('desc'),
-      verdict: verdict.optional(),
-    }),
+    query: z.object({ ...newestFirstQuery, verdict: verdict.optional() }),
     replies: { 200: { description: 'A page of decisions, without any content', schema: listOf(decisionObject) } },
     errors: ['policy_not_found', 'invalid_cursor'],
     handle({ found, query }) {

@@ -6,9 +6,7 @@ import { compileRule, isCompiled } from '../../rules/compile.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { NoThread } from '../../threads/worker-thread.ts';
 
-/** What a policy's own stream cannot judge: the rule's language and the projects that it names. */
-
-/** A rule's trial, or whatever has one in it. @throws Fault 503 `server_busy` where there is no thread for it */
+/** @throws Fault 503 `server_busy` if no thread is free */
 export const tried = async <T>(trial: Promise<T>): Promise<T> => {
   try {
     return await trial;
@@ -27,10 +25,7 @@ export const requireRule = async (evaluator: Evaluator, rule: string, direction:
   throw fault('policy_rule_invalid', { param: 'rule', message: `rule: ${where}` });
 };
 
-/**
- * Every project that is named and was not before is an active one of the organization (contract B.5).
- * @throws Fault 404 `project_not_found`, 409 `project_archived`
- */
+/** Checks the projects that are not in `before` (contract B.5). @throws Fault 404 `project_not_found`, 409 `project_archived` */
 export const requireActive = (
   models: Pick<RowReader, 'get'>,
   organizationId: string,

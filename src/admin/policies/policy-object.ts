@@ -4,8 +4,7 @@ import { seconds } from '../../clock.ts';
 import { hasUnpublishedChanges, policyState } from '../../domain/policy/policy.ts';
 import type { PolicyVersion } from '../../domain/policy/policy-events.ts';
 import { directions, fieldsOf, modes, scopes } from '../../domain/policy/policy-terms.ts';
-
-/** Policies as the wire shows them (contract B.5). */
+import { deletionMarker } from '../fields.ts';
 
 export const policyStates = ['draft', 'monitoring', 'enforcing', 'paused'] as const;
 
@@ -51,15 +50,8 @@ export const policyObject = policyItem
   })
   .meta({ id: 'Policy' });
 
-export const policyMarker = z
-  .object({
-    id: z.string(),
-    object: z.literal('organization.policy.deleted'),
-    deleted: z.literal(true),
-  })
-  .meta({ id: 'DeletedPolicy' });
+export const policyMarker = deletionMarker('organization.policy.deleted', 'DeletedPolicy');
 
-/** A version beside the policy that it is of, which knows whether it is the current one. */
 export const renderVersion = (version: PolicyVersion, current: PolicyVersion | null) => ({
   object: 'organization.policy.version',
   id: version.id,
@@ -69,7 +61,6 @@ export const renderVersion = (version: PolicyVersion, current: PolicyVersion | n
   current: version.id === current?.id,
 });
 
-/** As in a list: without what it says. */
 export const renderItem = (row: PolicyRow) => ({
   object: 'organization.policy',
   id: row.id,

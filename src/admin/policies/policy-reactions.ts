@@ -2,9 +2,9 @@ import { admittedPolicies, policyOwners } from '../../../projections/policies.ts
 import { idOf } from '../../../projections/recorded.ts';
 import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
-import { abandoned, reactionContext, waitForRowsMs } from '../reactions.ts';
+import { abandoned, reactionContext, waitForRows } from '../reactions.ts';
 
-/** Keeps the organization's count of policies in step with the policies' own streams (architecture 4, cross-aggregate rules). */
+/** Keeps the organization's count of policies consistent with the policies' own streams (architecture 4). */
 export const policyReactions = (admin: Administration): Reactor => ({
   name: 'admissions-follow-policies',
   version: 1,
@@ -12,8 +12,7 @@ export const policyReactions = (admin: Administration): Reactor => ({
   categories: ['policy'],
   async react(event) {
     if (event.type !== 'policy.deleted') return;
-    if (!(await admin.models.reached(event.position, waitForRowsMs, [policyOwners])))
-      throw new Error('the read models are behind');
+    await waitForRows(admin, event, [policyOwners]);
     const policyId = idOf(event);
     const owner = admin.models.get(policyOwners, policyId);
     if (!owner) throw new Error(`a policy that nobody owns was deleted: ${policyId}`);
@@ -26,7 +25,7 @@ export const policyReactions = (admin: Administration): Reactor => ({
   },
 });
 
-/** Ends the admissions whose policy never came, so that they do not count against the organization's limit for ever. */
+/** Ends admissions without a policy, which would count against the limit forever. */
 export const endAbandonedPolicies = async (admin: Administration): Promise<void> => {
   for (const { key: policyId, row, context } of abandoned(admin, admittedPolicies, 'pol_')) {
     await admin.aggregates.organization.dispatch(row.organizationId, 'endPolicy', { policyId }, context);

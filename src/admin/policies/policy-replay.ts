@@ -55,7 +55,6 @@ const renderExample = ({ requestId, projectId, keyId, verdict, scoreBasisPoints,
   created_at: seconds(at),
 });
 
-/** Who has sent a request, as they are called now. */
 const ownersOf = (models: RowReader, organizationId: string): ((projectId: string, keyId: string) => RequestOwner) => {
   const known = new Map<string, RequestOwner>();
   const tier = models.get(organizationRows, organizationId)?.tier ?? 0;
@@ -70,10 +69,10 @@ const ownersOf = (models: RowReader, organizationId: string): ((projectId: strin
   };
 };
 
-/** What a draft would have done to past requests; nothing comes of it (contract B.7). */
+/** `POST …/replay` (contract B.7). */
 export const replayRoute = (admin: Administration, evaluator: Evaluator, kept: KeptRequests | null): Route => {
   const { clock, models, store } = admin;
-  // One at a time: each takes a good part of the loop while it runs.
+  // One at a time, since a replay takes a large part of the event loop.
   let isRunning = false;
 
   return policyRoute('policies:publish', {

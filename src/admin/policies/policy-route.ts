@@ -7,7 +7,7 @@ import { adminRoute } from '../admin-route.ts';
 import type { Administration } from '../command.ts';
 import { pathId } from '../fields.ts';
 
-/** A route of the policies: as the other administration, and never from a browser (contract A.7). */
+/** An administration route that refuses browsers and access tokens (contract A.7). */
 export const policyRoute: typeof adminRoute = (permission, definition): Route => {
   const route = adminRoute(permission, {
     ...definition,
@@ -16,9 +16,9 @@ export const policyRoute: typeof adminRoute = (permission, definition): Route =>
   return { ...route, access: { credential: 'admin', permission, adminKeyOnly: true } };
 };
 
-const policyParams = z.object({ policy_id: pathId });
+export const policyParams = z.object({ policy_id: pathId });
 
-/** What every route has that names one policy; a deleted one is not there. */
+/** The path parameter and the look-up of routes for one policy; deleted ones are not found. */
 export const onPolicy = ({ models }: Administration) => ({
   params: policyParams,
   find(call: { readonly principal: AdminPrincipal; readonly params: z.infer<typeof policyParams> }): PolicyRow {

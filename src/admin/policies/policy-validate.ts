@@ -1,13 +1,94 @@
 import { z } from 'zod';
+import { dateTime } from '../../date-time.ts';
+import { whole } from '../../http/answer/whole.ts';
 import { withoutKeys } from '../../http/error-envelopes.ts';
 import type { Route } from '../../http/route.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
-import { validateRule } from '../../rules/validate.ts';
+import { leastRequest, leastResponse, sampleOwner, sampleTime } from '../../rules/samples.ts';
+import { type RuleSample, validateRule } from '../../rules/validate.ts';
 import { optional } from '../fields.ts';
 import { direction } from './policy-fields.ts';
 import { tried } from './policy-judgement.ts';
 import { policyRoute } from './policy-route.ts';
-import { sampleBody, sampleOf } from './policy-sample.ts';
+
+/**
+ * A sample for a rule. Unspecified: its shape. Requests and answers have the form of `/v1/messages`, so that real ones can be
+ * pasted; unused fields are ignored, and missing ones have a default.
+ */
+
+const block = z.looseObject({ type: z.string() });
+const content = z.union([z.string(), z.array(block)]);
+
+const request = z.looseObject({
+  model: optional(z.string()),
+  max_tokens: optional(whole().min(1)),
+  stream: optional(z.boolean()),
+  system: optional(content),
+  messages: optional(z.array(z.object({ role: z.enum(['user', 'assistant', 'system']), content }))),
+  tools: optional(z.array(z.looseObject({ name: z.string() }))),
+  metadata: optional(z.record(z.string(), z.unknown())),
+});
+
+const textOrEmpty = optional(z.string()).transform((text) => text ?? '');
+
+const answerBlock = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({
+    type: z.literal('tool_use'),
+    id: textOrEmpty,
+    name: z.string(),
+    input: z.record(z.string(), z.unknown()),
+  }),
+  z.object({ type: z.literal('thinking'), thinking: z.string(), signature: textOrEmpty }),
+]);
+
+const response = z.looseObject({
+  content: optional(z.array(answerBlock)),
+  stop_reason: optional(z.string()),
+  usage: optional(z.looseObject({ output_tokens: optional(whole().min(0)) })),
+});
+
+const named = z.strictObject({ id: optional(z.string()), name: optional(z.string()) });
+
+const sampleBody = z.strictObject({
+  endpoint: optional(z.enum(['messages', 'chat.completions', 'responses'])),
+  input_tokens: optional(whole().min(0)),
+  request: optional(request),
+  response: optional(response),
+  project: optional(named),
+  key: optional(named),
+  org: optional(z.strictObject({ id: optional(z.string()), tier: optional(whole().min(0).max(5)) })),
+  now: optional(dateTime),
+});
+
+const sampleOf = (body: z.infer<typeof sampleBody>): RuleSample => {
+  const { request = {}, response = {} } = body;
+  const { project, key, org } = sampleOwner;
+  return {
+    request: {
+      endpoint: body.endpoint ?? leastRequest.endpoint,
+      inputTokens: body.input_tokens ?? leastRequest.inputTokens,
+      model: request.model ?? leastRequest.model,
+      maxTokens: request.max_tokens ?? leastRequest.maxTokens,
+      stream: request.stream ?? leastRequest.stream,
+      system: request.system,
+      messages: request.messages ?? leastRequest.messages,
+      tools: request.tools,
+      metadata: request.metadata,
+    },
+    response: {
+      content: response.content ?? leastResponse.content,
+      stopReason: response.stop_reason ?? leastResponse.stopReason,
+      outputTokens: response.usage?.output_tokens ?? leastResponse.outputTokens,
+    },
+    owner: {
+      project: { id: body.project?.id ?? project.id, name: body.project?.name ?? project.name },
+      key: { id: body.key?.id ?? key.id, name: body.key?.name ?? key.name },
+      org: { id: body.org?.id ?? org.id, tier: body.org?.tier ?? org.tier },
+    },
+    now: body.now === undefined ? sampleTime : Date.parse(body.now),
+  };
+};
 
 const validation = z
   .object({
@@ -18,7 +99,7 @@ const validation = z
   })
   .meta({ id: 'PolicyRuleValidation' });
 
-/** Tries a rule out; nothing is kept (contract B.7). */
+/** `POST …/policies/validate` (contract B.7). */
 export const validateRoute = (evaluator: Evaluator): Route =>
   policyRoute('policies:read', {
     method: 'POST',
@@ -32,7 +113,7 @@ export const validateRoute = (evaluator: Evaluator): Route =>
     async handle({ body: { rule, direction, sample } }) {
       const asked = { rule, direction, ...(sample && { sample: sampleOf(sample) }) };
       const judged = await tried(validateRule(asked, evaluator));
-      // What is wrong is quoted from the rule, and a key may have been pasted there.
+      // Errors quote the rule, into which a key may have been pasted.
       return { status: 200, body: withoutKeys(JSON.stringify(judged)) };
     },
   });

@@ -6,26 +6,25 @@ import type { ReadModels } from '../../kernel/projections/projection.ts';
 export const widths = { '1m': minuteMs, '1h': hourMs, '1d': dayMs } as const;
 export type Width = keyof typeof widths;
 
-/** What sums are told apart by. */
 export const groupings = ['project_id', 'api_key_id', 'model'] as const;
 export type Grouping = (typeof groupings)[number];
 
 export interface BucketsWanted {
   readonly organizationId: string;
-  /** The beginning of the first bucket, in milliseconds: a whole number of widths since 1970, in UTC. */
+  /** Milliseconds: a multiple of the width since 1970. */
   readonly from: Millis;
   readonly width: Width;
   readonly count: number;
-  /** What is older than accounts are kept is not told, also where the rows are still there (contract M.5). */
+  /** Limits the result to the retention of accounts (contract M.5). */
   readonly now: Millis;
   readonly groupBy: readonly Grouping[];
-  /** Only these; absent: all. */
+  /** Absent: all. */
   readonly projectIds?: readonly string[] | undefined;
   readonly keyIds?: readonly string[] | undefined;
   readonly models?: readonly string[] | undefined;
 }
 
-/** The sum of one group in one bucket; null in what it is not grouped by. */
+/** The sum of a group in a bucket; fields that are not grouped by are null. */
 export interface Group extends Readonly<Record<Grouping, string | null>> {
   readonly sum: UsageSum;
 }
@@ -33,14 +32,12 @@ export interface Group extends Readonly<Record<Grouping, string | null>> {
 export interface Bucket {
   readonly from: Millis;
   readonly to: Millis;
-  /** None where nothing was used. */
   readonly groups: readonly Group[];
 }
 
-/** All input of a sum, in tokens. */
 export const inputOf = ({ input, cacheCreation, cacheRead }: UsageSum): number => input + cacheCreation + cacheRead;
 
-/** What a sum counts, by the names of the API (contract M.6). */
+/** With the names of the API (contract M.6). */
 export const tokenCounts = (sum: UsageSum) => ({
   num_model_requests: sum.requests,
   input_tokens: inputOf(sum),
@@ -50,10 +47,9 @@ export const tokenCounts = (sum: UsageSum) => ({
   input_cache_write_tokens: sum.cacheCreation,
 });
 
-/** Rows read before others get their turn: half a millisecond. */
+/** Rows read before the event loop gets a turn: half a millisecond. */
 const rowsATurn = 250;
 
-/** What an organization has used, in buckets one after the other. */
 export const usageBuckets = async (
   models: Pick<ReadModels, 'range' | 'written'>,
   wanted: BucketsWanted,
@@ -107,7 +103,7 @@ const addTo = (groups: Map<string, Group>, by: readonly Grouping[], row: Whose, 
     api_key_id: by.includes('api_key_id') ? row.keyId : null,
     model: by.includes('model') ? row.model : null,
   };
-  // Neither ids nor the names of models have blanks.
+  // Neither ids nor the names of models contain blanks.
   const key = Object.values(of).join(' ');
   groups.set(key, { ...of, sum: addUse(groups.get(key)?.sum ?? noUse, use) });
 };

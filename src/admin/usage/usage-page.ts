@@ -6,10 +6,9 @@ import type { Reply } from '../../http/route.ts';
 import type { ReadModels } from '../../kernel/projections/projection.ts';
 import { type BucketsWanted, type Group, usageBuckets, type Width, widths } from './usage-buckets.ts';
 
-/** The last second that a date-time of four digits has. */
+/** 9999-12-31T23:59:59Z. */
 const latest = 253_402_300_799;
 
-/** Bounds and pages of both reports. */
 export const spanQuery = {
   start_time: wholeNumber(0, latest),
   end_time: wholeNumber(1, latest).optional(),
@@ -22,7 +21,7 @@ interface Span {
   readonly page?: string | undefined;
 }
 
-/** @param id of the page in the OpenAPI document */
+/** @param id of the schema in the OpenAPI document */
 export const pageOfBuckets = (id: string, result: z.ZodType) =>
   z
     .object({
@@ -43,9 +42,8 @@ export const pageOfBuckets = (id: string, result: z.ZodType) =>
 const cursor = /^page_(\d{1,12})$/;
 
 /**
- * One page of buckets. They lie as the clock does, in UTC: the first is the one that `start_time` is in, the last the one
- * before `end_time`, by default that of now (contract M.6).
- * @throws Fault 422 for a span without a second in it, 400 `invalid_cursor` for a page that this span does not have
+ * One page of buckets, from the one with `start_time` to the one before `end_time`, by default the present one (contract M.6).
+ * @throws Fault 422 for an empty span, 400 `invalid_cursor` for a page that is not of this span
  */
 export const bucketPage = async (
   models: Pick<ReadModels, 'range' | 'written'>,
@@ -59,7 +57,7 @@ export const bucketPage = async (
   }
   const ms = widths[wanted.width];
   const first = Math.floor((start_time * 1000) / ms) * ms;
-  // Without an end, the bucket of this very moment is the last.
+  // By default the last bucket is the present one.
   const end = end_time === undefined ? clock.wall() + 1 : end_time * 1000;
   const from = page === undefined ? first : Number(cursor.exec(page)?.[1] ?? Number.NaN) * 1000;
   if (!(from >= first && (from - first) % ms === 0 && (page === undefined || from < end))) {
@@ -82,10 +80,10 @@ export const bucketPage = async (
   return { status: 200, body };
 };
 
-/** Buckets of a page: so many by default, and at most. */
+/** Buckets of a page: the default, and the limit. */
 const sizes = { '1m': [60, 1440], '1h': [24, 168], '1d': [7, 31] } as const;
 
-/** @throws Fault 422 for more buckets than a page of that width has */
+/** @throws Fault 422 above the limit */
 export const countOf = (limit: number | undefined, width: Width): number => {
   const [byDefault, most] = sizes[width];
   if (limit !== undefined && limit > most) {

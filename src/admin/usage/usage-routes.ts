@@ -9,7 +9,7 @@ import { bucketPage, countOf, pageOfBuckets, spanQuery } from './usage-page.ts';
 const id = text(1, 200);
 const filters = { project_ids: many(id).optional(), api_key_ids: many(id).optional() };
 
-/** Of these there is nothing to tell apart by: nobody calls as a user, nothing runs in batches, there is one tier. */
+/** For the SDK: these have one value each, since there are no users, batches or further tiers. */
 const ofOthers = ['user_id', 'batch', 'service_tier', 'api_source'] as const;
 
 const usageQuery = z.object({
@@ -79,7 +79,7 @@ const costsResult = z
   })
   .meta({ id: 'CostsResult' });
 
-/** Unspecified: what a line is. Here it is a model, whose prices are one charge. */
+/** Unspecified: what a line item is. Here it is a model. */
 const costsOf =
   (groupBy: readonly string[]) =>
   ({ sum, model, ...of }: Group): z.infer<typeof costsResult> => ({
@@ -93,10 +93,7 @@ const costsOf =
     quantity_unit: model === null ? null : 'tokens',
   });
 
-/**
- * What the organization has used and what that cost, as `client.admin.organization.usage.completions` and `.costs` of the
- * `openai` package read it (contract M.6).
- */
+/** In the form of `client.admin.organization.usage.completions` and `.costs` of the `openai` package (contract M.6). */
 export const usageRoutes = ({ models, clock }: Administration): Route[] => {
   const usage = (path: string, operation: string): Route =>
     adminRoute('usage:read', {
@@ -109,7 +106,6 @@ export const usageRoutes = ({ models, clock }: Administration): Route[] => {
       errors: ['invalid_cursor'],
       handle: ({ principal, query }) => {
         const { group_by: groupBy = [], bucket_width: width } = query;
-        // Nobody is a user, and nothing is a batch.
         const isOfNobody = query.user_ids !== undefined || query.batch === true;
         const wanted = {
           organizationId: principal.organizationId,

@@ -1,35 +1,22 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
-import { type EventLog, existingEventLog } from '../../app/log/event-log.ts';
 import { secretsAtHand } from '../../app/secrets/config-secrets.ts';
 import type { KeyBelief, Keys } from '../../audit/log/key-belief.ts';
 import { beliefOf, isOwn, keysIn, originOf, type Signers, signersOf } from '../../audit/log/keys.ts';
 import { keyStream } from '../../audit/log/leaf.ts';
-import { type Config, readConfig } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { knownLogId } from '../../kernel/store/log-id.ts';
 import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { notesInPieces, parsedCheckpoint, type SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { type Verifier, verifierOf } from '../../merkle/note.ts';
 import { Failure } from '../../process/failure.ts';
 import { auditKeySeeds } from '../../secrets/audit-key.ts';
+import { newestEvent } from '../operator.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 
-/** Runs a command on the events of the running server, the stopped one's files, or a cluster. */
-export const onLog = async <T>(terminal: Terminal, work: (log: EventLog, config: Config) => Promise<T>): Promise<T> => {
-  const config = readConfig(terminal.env);
-  const log = await existingEventLog(config);
-  try {
-    return await work(log, config);
-  } finally {
-    await log.close();
-  }
-};
-
-/** Every event in the global order, the store's own included, under a bar that shows how far it has come. */
+/** Every event in the global order, the store's own included, with a progress bar. */
 export async function* allEvents(terminal: Terminal, store: EventStore, what: string): AsyncGenerator<Recorded> {
-  let end = 1;
-  for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 }))
-    end = Number(last.position);
+  const end = Number((await newestEvent(store))?.position ?? 1);
   const progress: Progress = progressBar(terminal, what);
   let count = 0;
   try {
@@ -44,7 +31,7 @@ export async function* allEvents(terminal: Terminal, store: EventStore, what: st
   }
 }
 
-/** The log's own keys, where the secrets that they are made of are at hand. */
+/** The log's own keys; undefined without the master key. */
 export const ownSigners = async (config: Config, store: EventStore): Promise<Signers | undefined> => {
   const logId = await knownLogId(store);
   const secrets = await secretsAtHand(config);
@@ -52,10 +39,10 @@ export const ownSigners = async (config: Config, store: EventStore): Promise<Sig
   return signersOf(originOf(logId), auditKeySeeds(secrets.masterKey));
 };
 
-/** Without the secrets the log's first key is taken at its word. */
+/** Without the secrets, the first key of the log is trusted as it is. */
 const firstAlone: KeyBelief = { isKnown: () => false, takesFirst: true };
 
-/** The log's keys, judged by the secrets where they are at hand. Those for which nobody vouches are named on standard error. */
+/** The log's keys, checked with the secrets if there are any. Rejected keys are named on standard error. */
 export const logKeys = async (terminal: Terminal, config: Config, store: EventStore): Promise<Keys> => {
   const signers = await ownSigners(config, store);
   const keys = await keysIn(store, signers ? beliefOf(signers) : firstAlone);
@@ -66,11 +53,10 @@ export const logKeys = async (terminal: Terminal, config: Config, store: EventSt
 export const passedOverKey = ({ stream, revision }: { readonly stream: string; readonly revision: number }): string =>
   `${printable(`Nobody vouches for the key of revision ${revision} of ${stream}: it is passed over.`)}\n`;
 
-/** Why there is none that could be believed. */
 export const noCheckpoint =
   'There is no checkpoint yet that a key of this log has signed: a gateway signs one within a second.';
 
-/** Keys that are known from elsewhere than the log: those that were named, or else those of the secrets. */
+/** Keys trusted from outside the log: the ones given, or else those made from the secrets. */
 export const trustedKeys = async (config: Config, store: EventStore, named: readonly string[]): Promise<Verifier[]> => {
   if (named.length > 0) return named.flatMap(keysNamed);
   const signers = await ownSigners(config, store);
@@ -91,11 +77,7 @@ const keysNamed = (text: string): Verifier[] => {
   throw new UsageError(`${what}. weir audit key prints them: weir/<log>+<hash>+<key>.`);
 };
 
-/**
- * The checkpoints in a file: what a sink has gathered, or a single one.
- * @param passedOver told of what is no checkpoint
- * @throws Failure where there is none
- */
+/** The checkpoints in a file, of a sink or a single one. @throws Failure if there is none */
 export const checkpointsIn = (path: string, passedOver: (says: string) => void): SignedCheckpoint[] => {
   if (!existsSync(path)) throw new Failure(`There is no file ${path}.`);
   const found: SignedCheckpoint[] = [];
@@ -111,17 +93,14 @@ export const checkpointsIn = (path: string, passedOver: (says: string) => void):
   if (found.length === 0) throw new Failure(`${path} holds no signed checkpoint.`);
   if (lines > 0)
     passedOver(
-      `${path} holds ${countOf(lines, 'line')} that belong to no checkpoint, as a write that broke off leaves.`,
+      `${path} holds ${lines} line${lines === 1 ? '' : 's'} that belong to no checkpoint, as a write that broke off leaves.`,
     );
   return found;
 };
 
-const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-
-/** Bytes of a file that are read at a time. */
 const pieceBytes = 16 * 1024 * 1024;
 
-/** A file's text, piece by piece. @throws Failure where it cannot be read */
+/** Reads a file's text in pieces. @throws Failure */
 function* piecesOf(path: string): Generator<string> {
   const decoder = new TextDecoder();
   try {
@@ -139,10 +118,7 @@ function* piecesOf(path: string): Generator<string> {
   yield decoder.decode();
 }
 
-/**
- * Checkpoints from outside: of the files that were named, or else of the sinks that are files.
- * @param note told of what is not as it should be there, and is no reason to stop
- */
+/** Checkpoints from outside the log: of the given files, or else of the sinks that are files. `note` reports missing sinks. */
 export const outsideCheckpoints = (
   config: Config,
   named: readonly string[],
@@ -151,7 +127,7 @@ export const outsideCheckpoints = (
   if (named.length > 0) return named.flatMap((path) => checkpointsIn(path, note));
   return (config.AUDIT_SINKS ?? []).flatMap((sink) => {
     if (sink.kind !== 'file') return [];
-    // Whoever rewrites the log may have removed the file, too.
+    // An attacker who rewrites the log may have removed the file, too.
     if (!existsSync(sink.path) || statSync(sink.path).size === 0) {
       note(`${sink.path} is in AUDIT_SINKS, and there is nothing in it.`);
       return [];

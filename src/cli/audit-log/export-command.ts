@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { Command } from 'commander';
 import { checkpointOf } from '../../audit/log/checkpoint-event.ts';
 import { exportLines } from '../../audit/log/export.ts';
@@ -8,19 +6,19 @@ import { entriesOf } from '../../audit/log/organization-entries.ts';
 import { leafList } from '../../audit/log/proof.ts';
 import type { Config } from '../../config/config.ts';
 import { whose } from '../../domain/streams.ts';
-import { fileFault } from '../../folder.ts';
 import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { Failure } from '../../process/failure.ts';
+import { writeNewFile } from '../new-file.ts';
+import { onLog } from '../operator.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { allEvents, logKeys, noCheckpoint, onLog } from './audit-source.ts';
+import { allEvents, logKeys, noCheckpoint } from './audit-source.ts';
 
 interface Options {
   readonly out: string;
   readonly organization?: string;
 }
 
-/** `weir audit export`. The file gets its name when it is complete and on the disk. */
 export const exportCommand = (terminal: Terminal): Command =>
   new Command('export')
     .description('Write every event with the proof that a signed checkpoint covers it, to be verified without Weir')
@@ -31,24 +29,14 @@ export const exportCommand = (terminal: Terminal): Command =>
       if (organization !== undefined && !organization.startsWith('org_'))
         throw new UsageError(`${printable(organization)} is not the id of an organization: org_….`);
       return onLog(terminal, async ({ store }, config) => {
-        const draft = `${options.out}.partial`;
-        if (existsSync(options.out)) throw new Failure(`${options.out} exists already.`);
-        const file = await open(draft, 'w', 0o600).catch((error: unknown) => {
-          throw new Failure(`${options.out} cannot be written: ${fileFault(error)}.`, 1, error);
-        });
-        try {
-          const events = await writeAll(terminal, config, store, organization, file);
-          await file.sync();
-          await rename(draft, options.out);
-          terminal.out(`${options.out} holds ${events} events, each with its proof.\n`);
-        } finally {
-          await file.close();
-          await rm(draft, { force: true });
-        }
+        const events = await writeNewFile(options.out, (write) =>
+          writeAll(terminal, config, store, organization, write),
+        );
+        terminal.out(`${options.out} holds ${events} events, each with its proof.\n`);
       });
     });
 
-/** Events up to a checkpoint: what comes behind it in the log, it does not cover. */
+/** Events up to a checkpoint: later ones are not covered by it. */
 async function* oursUntil({ signed }: SignedCheckpoint, log: AsyncIterable<Recorded>): AsyncGenerator<Recorded> {
   for await (const event of log) {
     if (whose(event) !== 'ours') continue;
@@ -62,7 +50,7 @@ const writeAll = async (
   config: Config,
   store: EventStore,
   organization: string | undefined,
-  file: FileHandle,
+  write: (text: string) => Promise<void>,
 ): Promise<number> => {
   const keys = await logKeys(terminal, config, store);
   const leaves = await leafList(store.read(checkpointStream), keys);
@@ -83,19 +71,13 @@ const writeAll = async (
     entries,
     ...(isWhole && { stubs: leaves.stubs }),
   };
-  let [last, chunk] = ['', ''];
+  let last = '';
   for await (const line of exportLines(source)) {
     last = line;
-    chunk += line;
-    if (chunk.length < chunkLength) continue;
-    await file.write(chunk);
-    chunk = '';
+    await write(line);
   }
-  await file.write(chunk);
   const { events: count } = JSON.parse(last) as { readonly events: number };
   if (count === 0)
     throw new Failure(isWhole ? 'No checkpoint covers anything.' : `No checkpoint covers anything of ${organization}.`);
   return count;
 };
-
-const chunkLength = 256 * 1024;

@@ -5,12 +5,11 @@ import { checkpointStream } from '../../audit/log/leaf.ts';
 import { newestSigned } from '../../audit/log/proof.ts';
 import { systemClock } from '../../clock.ts';
 import { Failure } from '../../process/failure.ts';
-import { operatorContext, recording } from '../operator.ts';
+import { onLog, operatorContext, recording } from '../operator.ts';
 import { confirm } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
-import { logKeys, noCheckpoint, onLog, ownSigners } from './audit-source.ts';
+import { logKeys, noCheckpoint, ownSigners } from './audit-source.ts';
 
-/** `weir audit key`: what a verifier has to know from elsewhere than the log. */
 export const keyCommand = (terminal: Terminal): Command =>
   new Command('key')
     .description('Print the log’s public keys, the first one first: keep them where the store’s operator cannot write')
@@ -27,7 +26,7 @@ const rotationCosts =
 const afterRotation =
   'Add this key to what weir audit key has printed before: exports of an organization are verified with all keys of the log.\n';
 
-/** `weir audit rotate-key`. Standard output has the key alone. */
+/** `weir audit rotate-key`. Standard output has only the key. */
 export const rotateKeyCommand = (terminal: Terminal): Command =>
   recording(new Command('rotate-key'))
     .description('Sign with another key from now on; the present one vouches for it')
@@ -46,7 +45,6 @@ export const rotateKeyCommand = (terminal: Terminal): Command =>
       }),
     );
 
-/** `weir audit checkpoint`: what to keep elsewhere by hand. */
 export const checkpointCommand = (terminal: Terminal): Command =>
   new Command('checkpoint').description('Print the newest signed checkpoint').action(() =>
     onLog(terminal, async ({ store }, config) => {

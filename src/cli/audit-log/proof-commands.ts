@@ -7,12 +7,13 @@ import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
 import { consistencyProof, isConsistent, isIncluded, rootOf } from '../../merkle/tree.ts';
 import { Failure } from '../../process/failure.ts';
+import { onLog } from '../operator.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { checkpointsIn, logKeys, onLog } from './audit-source.ts';
+import { checkpointsIn, logKeys } from './audit-source.ts';
 
 const place = /^([a-zA-Z]+-[a-z0-9_]+)@(\d{1,9})$/;
 
-/** Streams by what the ids of their things begin with. */
+/** Stream categories by the prefix of their ids. */
 const categories = new Map(Object.entries(prefixes).map(([category, prefix]) => [prefix, category]));
 
 /** The event that `<stream>@<revision>` or `<id>@<revision>` names. */
@@ -30,7 +31,6 @@ const eventAt = async (store: EventStore, text: string): Promise<Recorded> => {
   throw new Failure(printable(`There is no event at revision ${revision} of ${stream}.`));
 };
 
-/** `weir audit prove`. */
 export const proveCommand = (terminal: Terminal): Command =>
   new Command('prove')
     .description('Print the proof that an event is in the log, to be checked elsewhere (c2sp.org/tlog-proof)')
@@ -61,7 +61,6 @@ const checkpointIn = (terminal: Terminal, path: string): SignedCheckpoint => {
   return found.at(-1) as SignedCheckpoint;
 };
 
-/** `weir audit consistency`. */
 export const consistencyCommand = (terminal: Terminal): Command =>
   new Command('consistency')
     .description('Prove that the log of one checkpoint has become that of another; exit status 1 where it has not')

@@ -10,9 +10,11 @@ import { StoreDamaged } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
 import { withAdvice } from '../about-damage.ts';
 import { endWithParent, runApart } from '../child-process.ts';
+import { onLog } from '../operator.ts';
+import { several } from '../option-values.ts';
 import { documents, jsonOf, type Output, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { allEvents, onLog, outsideCheckpoints, passedOverKey, trustedKeys } from './audit-source.ts';
+import { allEvents, outsideCheckpoints, passedOverKey, trustedKeys } from './audit-source.ts';
 
 interface Options extends Output {
   readonly against: readonly string[];
@@ -20,12 +22,9 @@ interface Options extends Output {
   readonly here?: true;
 }
 
-/** The store cannot be read, or what to compare it with: nothing is said of the log. */
+/** Exit status if the store or a given file cannot be read. */
 const unreadable = 3;
 
-const gathered = (one: string, before: readonly string[]): string[] => [...before, one];
-
-/** `weir audit verify`. */
 export const verifyCommand = (terminal: Terminal): Command =>
   documents(new Command('verify'))
     .description(
@@ -34,13 +33,13 @@ export const verifyCommand = (terminal: Terminal): Command =>
     .option(
       '--against <file>',
       'checkpoints from outside (default: the files of AUDIT_SINKS); may be repeated',
-      gathered,
+      several(String),
       [],
     )
     .option(
       '--pub <key>',
       'the log’s public key, or a file of keys as weir audit key prints them (default: of the secrets); may be repeated',
-      gathered,
+      several(String),
       [],
     )
     .addOption(new Option('--here', 'in this process').hideHelp())
@@ -57,7 +56,7 @@ export const verifyCommand = (terminal: Terminal): Command =>
         if (error instanceof UsageError || error instanceof BadConfig) throw error;
         return cannotRead(terminal, options, error);
       });
-      // All has been said.
+      // The message is already printed.
       if (code !== 0) throw new Failure('', code);
     });
 
@@ -87,7 +86,7 @@ const verify = async (terminal: Terminal, options: Options): Promise<number> => 
   return verdict.code;
 };
 
-/** The files of a store are mapped into the process that reads them: where they are damaged, reading may kill it. */
+/** The store maps its files into memory, so damage can kill the reading process. */
 const verifyApart = async (terminal: Terminal): Promise<number> => {
   const end = await runApart(terminal, [...terminal.argv, '--here']);
   if ('code' in end) return end.code;
@@ -95,7 +94,7 @@ const verifyApart = async (terminal: Terminal): Promise<number> => {
   throw new StoreDamaged(`Reading it kills the process (${end.signal}).`);
 };
 
-/** Whatever else goes wrong must not look like a verdict. */
+/** An error must not have the exit status of a verdict. */
 const cannotRead = (terminal: Terminal, options: Output, error: unknown): number => {
   const says = `The log cannot be verified. ${error instanceof Error ? inWords(error) : String(error)}`;
   const json = jsonOf(terminal, options);

@@ -1,6 +1,4 @@
 import { Command } from 'commander';
-import { existingEventLog } from '../../app/log/event-log.ts';
-import { readConfig } from '../../config/config.ts';
 import { chargeLines, microDollarsOf, priceOf } from '../../domain/usage/charge.ts';
 import type { PriceDeclared } from '../../domain/usage/usage-events.ts';
 import { timeOfId } from '../../ids.ts';
@@ -8,6 +6,7 @@ import type { EventStore } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
 import { declaredPrices } from '../../usage/prices.ts';
 import { settlementOf } from '../../usage/settlements.ts';
+import { onLog } from '../operator.ts';
 import { dollars } from '../output.ts';
 import { jsonOf, listing, type Output, show, showOne, timeText } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
@@ -18,10 +17,7 @@ const exact = (pico: bigint): string => {
   return `$${digits.slice(0, -12)}.${digits.slice(-12).replace(/0{1,10}$/, '')}`;
 };
 
-/**
- * `weir audit charge`: works out again, from events alone, what a request cost (contract M.3).
- * @throws Failure where the sum is not what was charged, or cannot be worked out
- */
+/** `weir audit charge` (contract M.3). @throws Failure if the computed sum differs from the charge */
 export const chargeCommand = (terminal: Terminal): Command =>
   listing(new Command('charge'))
     .description('Work out what a request cost, from the events of its account and its price')
@@ -29,12 +25,11 @@ export const chargeCommand = (terminal: Terminal): Command =>
     .action(async (id: string, options: Output) => {
       const begunAt = id.startsWith('req_') ? timeOfId(id) : null;
       if (begunAt === null) throw new UsageError(`${printable(id)} is not the id of a request: req_…`);
-      const log = await existingEventLog(readConfig(terminal.env));
-      try {
-        const settlement = await settlementOf(log.store, id, begunAt);
+      await onLog(terminal, async ({ store }) => {
+        const settlement = await settlementOf(store, id, begunAt);
         if (settlement === undefined)
           throw new Failure(`No account of ${id} is in the log, which keeps them for 400 days.`);
-        const declared = await priceNamed(log.store, settlement.price);
+        const declared = await priceNamed(store, settlement.price);
         const price = priceOf(declared.model, declared.pricing);
         const lines = chargeLines(price, settlement);
         const computed = microDollarsOf(price, settlement);
@@ -75,9 +70,7 @@ export const chargeCommand = (terminal: Terminal): Command =>
         if (price.id !== settlement.price || computed !== settlement.micro_dollars) {
           throw new Failure(`The account of ${id} says ${dollars(settlement.micro_dollars)}, which is not the sum.`);
         }
-      } finally {
-        await log.close();
-      }
+      });
     });
 
 const priceNamed = async (

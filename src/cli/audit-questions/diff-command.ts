@@ -13,14 +13,13 @@ import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { checkSpan, noteWhatIsAhead, parseTime } from './moment.ts';
 import { reading, readingRows } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
-import { actorAt, called, changeOf, isSaid, labelOf, reasonOf, textOf, type When, whenIn } from './words.ts';
+import { actorAt, called, changeOf, isShown, labelOf, reasonOf, textOf, type When, whenIn } from './words.ts';
 
 interface Options extends Output {
   readonly from: number;
   readonly to?: number;
 }
 
-/** `weir audit diff`: what has changed between two moments, field by field, with who, why and by which request. */
 export const diffCommand = (terminal: Terminal): Command =>
   listing(new Command('diff'))
     .description('What changed between two moments, field by field; of an organization, all that it has')
@@ -55,14 +54,14 @@ export const diffCommand = (terminal: Terminal): Command =>
           await ask(past, touched(rows, id, from, to));
         });
       } else {
-        await reading(terminal, (store, _, onCorrupt) => {
+        await reading(terminal, (store, onCorrupt) => {
           checkId(id);
           return ask(pastOf(store, { onCorrupt }), [id]);
         });
       }
     });
 
-/** The organization, and what of it has an entry of the audit log in that time, or a key with one: its own first, then by id. */
+/** The organization, then by kind and id what has an audit entry in that time, and projects with such an entry. */
 const touched = (rows: RowReader, organizationId: string, from: number, to: number): readonly string[] => {
   const found = new Set<string>();
   const isWithin = ({ at, type }: { readonly at: number; readonly type: string }): boolean =>
@@ -88,7 +87,7 @@ const standing = (step: Step | null) =>
     status: step.state.status,
   };
 
-/** Events and changes as a history has them over HTTP. */
+/** The form that the HTTP API gives a history. */
 const asJson = ({ id, from, to, effective, fields, events }: Diff): object => ({
   id,
   from: standing(from),
@@ -98,10 +97,10 @@ const asJson = ({ id, from, to, effective, fields, events }: Diff): object => ({
   events: events.map(({ step }, i) => renderEvent(events[i - 1]?.step ?? from, step)),
 });
 
-/** @param isNew whether it came to be by them: then there was nothing before */
+/** @param isNew whether these events created it, so there are no old values */
 const changesOf = (fields: EventChange['fields'], isNew: boolean, when: When): Field[] =>
   fields
-    .filter(({ field }) => isSaid(field))
+    .filter(({ field }) => isShown(field))
     .map(
       ({ field, from, to }): Field => [
         labelOf(field),
@@ -109,7 +108,6 @@ const changesOf = (fields: EventChange['fields'], isNew: boolean, when: When): F
       ],
     );
 
-/** How pages are laid out and times are written. */
 interface Sheet {
   readonly width: number;
   readonly when: When;
@@ -126,7 +124,7 @@ const page = async (past: Past, diff: Diff, from: number, to: number, sheetOf: S
   if (was !== effective.to.status) {
     titles.push(['effective', `${was} → ${effective.to.status}, by ${effective.to.because}`]);
   }
-  // Of one event the changes stand with it, and the creation of what has more says nothing that does not stand above.
+  // A single event shows its changes itself, and the creation of one with more events repeats what stands above.
   const sum = events.length > 1 ? changesOf(fields, before === null, when) : [];
   const parts = [sheet(called(diff.id, nameOf(after)), [...titles, ...sum], width)];
   for (const [i, event] of events.entries()) {
@@ -137,7 +135,6 @@ const page = async (past: Past, diff: Diff, from: number, to: number, sheetOf: S
   return parts.join('');
 };
 
-/** One event of a diff: below its thing, further in. */
 const eventPart = async (
   past: Past,
   step: Step,

@@ -7,17 +7,17 @@ import { type EntryRow, isOfLog } from './log-entries.ts';
 import { type Field, sheet } from './sheet.ts';
 import { actorAt, calledAt, labelOf, reasonOf, type When } from './words.ts';
 
-/** An entry of the audit log as the API shows it, but that its project is named as it was then. */
+/** An audit entry in the form of the API, with the name that its project had then. */
 export const entryThen = async (past: Past, row: EntryRow): Promise<AuditEntry> => {
   if (isOfLog(row)) return auditEntry(row as AuditRow, undefined);
-  // Nothing of it is shown: whether the law admits what the entry tells is found out by replaying it.
+  // Replayed to report a corrupt stream; the result is not shown.
   await past.life(row.resourceId);
   const project = row.projectId === null ? undefined : await past.at(row.projectId, row.at);
   return auditEntry(row as AuditRow, project && { id: project.id, name: nameOf(project) ?? '' });
 };
 
-/** Money is in dollars here, as the audit log has it. */
-const said = (name: string, value: unknown, when: When): string => {
+/** The audit log has amounts in dollars, and times in seconds. */
+const valueText = (name: string, value: unknown, when: When): string => {
   if (name === 'amount') return `$${Number(value).toFixed(2)}`;
   if (value !== null && typeof value === 'number' && name.endsWith('_at')) return when(value * 1000);
   if (value === null) return name === 'expires_at' ? 'never' : 'none';
@@ -25,15 +25,14 @@ const said = (name: string, value: unknown, when: When): string => {
   return printable(String(value));
 };
 
-/** Under another name for an SDK's sake. */
+/** A copy of `name` for an SDK. */
 const isRepeated = (name: string): boolean => name === 'title';
 
-/** An entry of the audit log for people. */
 export const entryPage = async (past: Past, row: EntryRow, width: number, when: When): Promise<string> => {
   const of = (fields: AuditRow['data'], word: string): Field[] =>
     Object.entries(fields ?? {})
       .filter(([name]) => !isRepeated(name))
-      .map(([name, value]): Field => [`${word}${labelOf(name)}`, said(name, value, when)]);
+      .map(([name, value]): Field => [`${word}${labelOf(name)}`, valueText(name, value, when)]);
   const reason = reasonOf(row.actor, {});
   const fields: Field[] = [
     ['what', isOfLog(row) ? 'the log itself' : await calledAt(past, row.resourceId, row.at)],

@@ -8,7 +8,6 @@ import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { kindOf, type When, whenIn } from './words.ts';
 
-/** `weir audit history`: every event of one id, oldest first, as it was recorded. */
 export const historyCommand = (terminal: Terminal): Command =>
   listing(new Command('history'))
     .description('Every event of one id, oldest first')
@@ -17,7 +16,7 @@ export const historyCommand = (terminal: Terminal): Command =>
       const json = jsonOf(terminal, options);
       const width = widthOf(terminal, options);
       const when = whenIn(options);
-      await reading(terminal, async (store, _, onCorrupt) => {
+      await reading(terminal, async (store, onCorrupt) => {
         const { events, corrupt } = await replayOf(store, id);
         const why = ({ revision }: Recorded): string | null => (corrupt?.revision === revision ? corrupt.why : null);
         if (!json) terminal.out(events.map((event) => page(event, why(event), width, when)).join('\n'));
@@ -30,7 +29,6 @@ export const historyCommand = (terminal: Terminal): Command =>
       });
     });
 
-/** An event as it stands in the log, its time readable. */
 export const recordedAs = ({ stream, revision, position, id, type, data, metadata }: Recorded): object => ({
   stream,
   revision,
@@ -47,8 +45,8 @@ const whoOf = ({ type, id, host, command, name, reason }: Actor): string => {
   return lines.flatMap((line) => (line === undefined ? [] : [printable(line)])).join('\n');
 };
 
-/** A value of an event for people; `--json` has it as it was recorded. */
-const told = (name: string, value: unknown, when: When): string => {
+/** A value of an event for people. */
+const valueText = (name: string, value: unknown, when: When): string => {
   if (typeof value === 'number' && name.endsWith('_at')) return when(value);
   if (typeof value === 'number' && name === 'micro_dollars') return dollars(value);
   return printable(JSON.stringify(value));
@@ -66,7 +64,7 @@ const page = (
     ['event', `${stream}@${revision}`],
     ['by', whoOf(actor)],
     ...(request === undefined ? [] : [['request', printable(request)] as const]),
-    ...Object.entries(data).map(([name, value]): Field => [name, told(name, value, when)]),
+    ...Object.entries(data).map(([name, value]): Field => [name, valueText(name, value, when)]),
   ];
   return sheet(`${when(at)}  event ${revision}: ${type}`, fields, width);
 };

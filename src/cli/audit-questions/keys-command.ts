@@ -16,14 +16,13 @@ import { effectiveOf, inWords, lossesAt, sinceOf } from './secret-words.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, ahead, called, reasonOf, type When, whenIn } from './words.ts';
 
-/** `weir audit keys`: which keys a project had at a moment, and which of them could act. */
 export const keysCommand = (terminal: Terminal): Command =>
   listing(new Command('keys'))
     .description('Which keys a project had at a moment, which of them could act, and why the others could not')
     .argument('<project>', 'proj_…')
     .option('--at <time>', 'a time, or a date (its first moment, UTC); default: now', parseTime)
     .action((id: string, options: Output & { readonly at?: number }) =>
-      reading(terminal, async (store, _, onCorrupt) => {
+      reading(terminal, async (store, onCorrupt) => {
         checkId(id);
         if (!id.startsWith('proj_')) throw new UsageError(`${printable(id)} is not the id of a project: proj_….`);
         const now = systemClock.wall();
@@ -66,12 +65,11 @@ export const keysCommand = (terminal: Terminal): Command =>
       }),
     );
 
-/** As the log has it, but for a key whose secret was lost: it could not act, or that is unknown. */
+/** A key whose pepper was lost could not act, or that is unknown. */
 type Judged = Omit<KeyAt, 'acts'> & { readonly acts: KeyAt['acts'] | 'unknown'; readonly lost?: LostSecret };
 
 const words = { yes: 'yes', reading: 'only to read', no: 'no', unknown: 'unknown' } as const;
 
-/** The event that decided: of whatever the key belongs to, or of the secrets. */
 const causeOf = ({ cause, lost }: Judged) => {
   if (!lost) return cause;
   const { event } = lost;

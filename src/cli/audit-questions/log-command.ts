@@ -5,38 +5,32 @@ import { readConfig } from '../../config/config.ts';
 import { timeOfId } from '../../ids.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import { Failure } from '../../process/failure.ts';
+import { several, wholeNumber } from '../option-values.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError, untilStopped } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
-import { checkForms, type Who, whoIs } from './forms.ts';
+import { checkForms, entryType, type Who, whoIs } from './forms.ts';
 import { type EntryRow, logEntries } from './log-entries.ts';
 import { countsOf, entriesIn, entriesOf, inOrder, ofLog, organizationsOf, type PageQuery } from './log-query.ts';
 import { checkSpan, parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { widthOf } from './sheet.ts';
-import { entryType } from './type-names.ts';
 import { whenIn } from './words.ts';
 
 interface Options extends PageQuery, Output {
   readonly follow?: true;
 }
 
-/** Most entries of one page. */
 const mostEntries = 100_000;
-/** Between two looks for entries that are new. */
 const lookEveryMs = 200;
 
-const several = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
-
-const aType = (text: string, before?: readonly string[]): readonly string[] => several(entryType(text), before);
-
-const anActor = (text: string, before: readonly Who[] = []): readonly Who[] => {
+const anActor = (text: string): Who => {
   const who = whoIs(text);
   if (who.id?.startsWith('oat_'))
     throw new InvalidArgumentError('A token acts under its client: give oac_…, or ask weir audit who oat_….');
   if (who.id !== null && timeOfId(who.id) === null)
     throw new InvalidArgumentError('Give akey_…, key_…, oac_…, an OS user, what --actor said, or operator:NAME.');
-  return [...before, who];
+  return who;
 };
 
 const anOrder = (text: string): 'asc' | 'desc' => {
@@ -44,12 +38,7 @@ const anOrder = (text: string): 'asc' | 'desc' => {
   throw new InvalidArgumentError('Give asc or desc.');
 };
 
-const aCount = (text: string): number => {
-  if (/^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= mostEntries) return Number(text);
-  throw new InvalidArgumentError(`Give a number from 1 to ${mostEntries}.`);
-};
-
-/** `weir audit log`: the audit log of one organization, or of all, by the filters of `GET /v1/organization/audit_logs`. */
+/** `weir audit log`, with the filters of `GET /v1/organization/audit_logs`. */
 export const logCommand = (terminal: Terminal): Command =>
   listing(new Command('log'))
     .description('The audit log: who did what, newest first; of one organization, or of all')
@@ -57,16 +46,16 @@ export const logCommand = (terminal: Terminal): Command =>
     .option(
       '--type <type>',
       'such as api_key.created or project_key.created, which are the same; may be repeated, as all that follow here',
-      aType,
+      several(entryType),
     )
-    .option('--project <id>', 'proj_…', several)
-    .option('--actor <who>', 'akey_…, key_…, oac_…, an OS user, what --actor said, or operator:NAME', anActor)
-    .option('--resource <id>', 'what it happened to', several)
-    .option('--request <id>', 'req_…', several)
+    .option('--project <id>', 'proj_…', several(String))
+    .option('--actor <who>', 'akey_…, key_…, oac_…, an OS user, what --actor said, or operator:NAME', several(anActor))
+    .option('--resource <id>', 'what it happened to', several(String))
+    .option('--request <id>', 'req_…', several(String))
     .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
     .option('--to <time>', 'the same, exclusive', parseTime)
     .option('--order <order>', 'asc or desc', anOrder, 'desc')
-    .option('--limit <count>', 'entries at most', aCount, 50)
+    .option('--limit <count>', 'entries at most', wholeNumber(1, mostEntries), 50)
     .option('--after <entry>', 'audit_…: go on behind it; needs an organization')
     .option('--before <entry>', 'audit_…: end in front of it; needs an organization')
     .option('--follow', 'then each new entry as it comes, until Ctrl-C')
@@ -85,7 +74,7 @@ export const logCommand = (terminal: Terminal): Command =>
           organization === undefined ? ofLog(await logEntries(store), options) : [];
         const ofTheLog = await ownEntries();
         const entries = await entriesOf(rows, counts, options);
-        // Of one organization they have their own order.
+        // Entries of one organization are ordered already.
         const found = organization === undefined ? inOrder([...entries, ...ofTheLog], options) : entries;
         const ask = (): Past => pastOf(store, { onCorrupt });
         const past = ask();
@@ -104,7 +93,7 @@ interface Printer {
   end(): void;
 }
 
-/** Shows entries as they come: as the API has them in JSON, or as pages. */
+/** Prints entries as they arrive, as JSON or as pages. */
 const printer = (terminal: Terminal, options: Options): Printer => {
   const json = jsonOf(terminal, options);
   if (json) {
@@ -129,7 +118,6 @@ const printer = (terminal: Terminal, options: Options): Printer => {
   };
 };
 
-/** What has come since, again and again, until somebody interrupts. */
 const follow = async (
   terminal: Terminal,
   ask: () => Past,
@@ -146,7 +134,7 @@ const follow = async (
   let { ofTheLog } = before;
   while (!ended.signal.aborted) {
     await wait(lookEveryMs, undefined, { signal: ended.signal }).catch(() => {});
-    // What was replayed a moment ago may have gone on.
+    // Cached replays may be out of date.
     const past = ask();
     for (const [id, count] of countsOf(rows, organizationsOf(rows, organization))) {
       const from = seen.get(id) ?? 0;

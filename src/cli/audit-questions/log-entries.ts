@@ -3,18 +3,17 @@ import { keyStream } from '../../audit/log/leaf.ts';
 import { whose } from '../../domain/streams.ts';
 import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 
-/** An entry of an organization's audit log, or of what an operator did to the log itself. */
+/** An entry of an organization's audit log, or of an operator's change to the log itself. */
 export type EntryRow = Omit<AuditRow, 'type'> & { readonly type: string };
 
-/** What operators do to the log as a whole, and which fields of it say something. */
-const told: Readonly<Record<string, readonly string[]>> = {
+const shownFields: Readonly<Record<string, readonly string[]>> = {
   'log.secrets_known': ['peppers'],
   'log.imported': ['events', 'size'],
   'audit.key_started': ['number', 'public_key'],
   'audit.key_rotated': ['number', 'public_key'],
 };
 
-export const logTypes: readonly string[] = Object.keys(told);
+export const logTypes: readonly string[] = Object.keys(shownFields);
 
 const streams = ['log-secrets', 'log-imported', keyStream];
 
@@ -30,10 +29,10 @@ const rowOf = ({ stream, revision, position, type, data, metadata }: Recorded): 
   projectId: null,
   resourceId: stream,
   place: { stream, revision, position: String(position) },
-  data: Object.fromEntries((told[type] ?? []).flatMap((name) => (name in data ? [[name, data[name]]] : []))),
+  data: Object.fromEntries((shownFields[type] ?? []).flatMap((name) => (name in data ? [[name, data[name]]] : []))),
 });
 
-/** What operators did to the log: secrets, keys that sign, imports. It belongs to no organization. */
+/** Operators' changes to the log: secrets, signing keys, imports. They belong to no organization. */
 export const logEntries = async (store: Pick<EventStore, 'read'>): Promise<EntryRow[]> => {
   const found: EntryRow[] = [];
   for (const stream of streams)

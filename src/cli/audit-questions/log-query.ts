@@ -1,6 +1,6 @@
-import { type AuditRow, auditNumberOf } from '../../../projections/audit-log.ts';
+import type { AuditRow } from '../../../projections/audit-log.ts';
 import { organizationRows } from '../../../projections/organizations.ts';
-import { type AuditFilter, countOf, findEntries, type Span } from '../../admin/audit/audit-search.ts';
+import { type AuditFilter, countOf, findEntries, type Span, spanBetween } from '../../admin/audit/audit-search.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
@@ -8,7 +8,7 @@ import { printable, UsageError } from '../terminal.ts';
 import type { Who } from './forms.ts';
 import type { EntryRow } from './log-entries.ts';
 
-/** Which entries are meant; within one list any will do, and all that are given must hold. */
+/** Values of one filter are alternatives; all filters must match. */
 export interface Query {
   readonly type?: readonly string[];
   readonly project?: readonly string[];
@@ -20,7 +20,7 @@ export interface Query {
   readonly to?: number;
 }
 
-/** A page of them: at most `limit`, behind or in front of an entry. */
+/** At most `limit` entries, after or before an entry. */
 export interface PageQuery extends Query {
   readonly order: 'asc' | 'desc';
   readonly limit: number;
@@ -28,7 +28,6 @@ export interface PageQuery extends Query {
   readonly before?: string;
 }
 
-/** The organization that was named, or every one. */
 export const organizationsOf = (rows: RowReader, organization: string | undefined): readonly string[] => {
   if (organization === undefined) return Array.from(allRows(rows, organizationRows, 'org_'), ({ id }) => id);
   if (!organization.startsWith('org_'))
@@ -38,11 +37,11 @@ export const organizationsOf = (rows: RowReader, organization: string | undefine
   return [organization];
 };
 
-/** By whole seconds here, which hold the time; `isMeant` is exact. */
+/** In whole seconds, so it lets a little more through than `isMeant`. */
 const filterOf = ({ type, project, actor, resource, request, from, to }: Query): AuditFilter => ({
   event_types: type,
   project_ids: project,
-  // A name is not looked for by the id of the actor alone.
+  // The index holds actor ids, not names.
   actor_ids: actor?.every(({ id }) => id !== null) ? actor.map(({ name }) => name) : undefined,
   resource_ids: resource,
   request_ids: request,
@@ -59,22 +58,18 @@ const isMeant =
   (row: EntryRow): boolean =>
     row.at >= from && row.at < to && (actor === undefined || actor.some((who) => who.isMeant(row.actor)));
 
-/** Those of what operators did to the log itself: it is of no organization, and nothing in one happened by it. */
+/** Entries of the log itself that match; they have no project, resource or request. */
 export const ofLog = (entries: readonly EntryRow[], query: Query): readonly EntryRow[] => {
   if ((query.project ?? query.resource ?? query.request) !== undefined) return [];
   return entries.filter((row) => isMeant(query)(row) && (query.type?.includes(row.type) ?? true));
 };
 
-/** In the order that is asked for, `limit` at most. */
 export const inOrder = (rows: readonly EntryRow[], { order, limit }: PageQuery): EntryRow[] => {
   const sign = order === 'asc' ? 1 : -1;
   return rows.toSorted((a, b) => sign * (a.at - b.at || (a.id < b.id ? -1 : 1))).slice(0, limit);
 };
 
-/**
- * The entries that the filters let through, `limit` at most of each organization.
- * @param counts how many entries there are, by organization
- */
+/** The matching entries, at most `limit` of each organization. `counts`: entries by organization. */
 export const entriesOf = async (
   rows: RowReader,
   counts: ReadonlyMap<string, number>,
@@ -82,26 +77,15 @@ export const entriesOf = async (
 ): Promise<AuditRow[]> => {
   const found: AuditRow[] = [];
   for (const [id, count] of counts) {
-    const numberOf = (name: 'after' | 'before'): number | undefined => {
-      const entry = options[name];
-      const number = entry === undefined ? undefined : auditNumberOf(rows, id, entry);
-      if (entry !== undefined && number === undefined)
-        throw new Failure(`There is no entry ${printable(entry)} in the log of ${id}.`);
-      return number;
-    };
-    const [behind, inFront] = [numberOf('after'), numberOf('before')];
-    const [low, high] = options.order === 'asc' ? [behind, inFront] : [inFront, behind];
-    const span = {
-      from: low === undefined ? 0 : low + 1,
-      to: high === undefined ? count - 1 : high - 1,
-      order: options.order,
-    };
+    const unknown = (_: string, entry: string) =>
+      new Failure(`There is no entry ${printable(entry)} in the log of ${id}.`);
+    const span = spanBetween(rows, id, options, count, unknown);
     found.push(...(await entriesIn(rows, id, span, options, options.limit)));
   }
   return found;
 };
 
-/** As `findEntries`, to the millisecond. */
+/** Like `findEntries`, exact to the millisecond. */
 export const entriesIn = async (
   rows: RowReader,
   organizationId: string,
@@ -109,7 +93,7 @@ export const entriesIn = async (
   options: Query,
   limit: number,
 ): Promise<AuditRow[]> => {
-  // In the seconds of the two ends there may be entries that are not meant.
+  // The index is exact to the second, so some of its entries may not match: ask for more until there are enough.
   const isExact = isMeant(options);
   for (let ask = limit; ; ask *= 2) {
     const found = await findEntries(rows, organizationId, span, filterOf(options), ask);
@@ -118,6 +102,5 @@ export const entriesIn = async (
   }
 };
 
-/** How many entries each of these organizations has. */
 export const countsOf = (rows: RowReader, organizations: readonly string[]): ReadonlyMap<string, number> =>
   new Map(organizations.map((id) => [id, countOf(rows, id)]));

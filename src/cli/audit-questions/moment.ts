@@ -10,10 +10,7 @@ const date = z.iso.date();
 
 const shortened = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(Z|[+-]\d{2}:\d{2})$/;
 
-/**
- * A time as people give it, in milliseconds: ISO 8601 with its zone, as pages print it (`2026-11-20 12:00:00 UTC`), or a date,
- * which is its first moment in UTC. Undefined for anything else.
- */
+/** Milliseconds of an ISO time with a zone, in the form of pages too, or of a date (its start in UTC); else undefined. */
 export const givenTime = (text: string): number | undefined => {
   if (date.safeParse(text).success) return Date.parse(`${text}T00:00:00Z`);
   const iso = text
@@ -23,7 +20,6 @@ export const givenTime = (text: string): number | undefined => {
   return timeOf(iso);
 };
 
-/** An option that is a time. */
 export const parseTime = (text: string): number => {
   const time = givenTime(text);
   if (time !== undefined) return time;
@@ -32,7 +28,6 @@ export const parseTime = (text: string): number => {
   );
 };
 
-/** An option that is a time, or the revision of an event. */
 export const parseMoment = (text: string): Moment => {
   if (/^\d{1,15}$/.test(text)) return { revision: Number(text) };
   const time = givenTime(text);
@@ -42,12 +37,11 @@ export const parseMoment = (text: string): Moment => {
   );
 };
 
-/** @throws UsageError where a span ends before it begins, of which there would be nothing to show */
+/** @throws UsageError if the span ends before it begins */
 export const checkSpan = (from: number | undefined, to: number | undefined): void => {
   if (from !== undefined && to !== undefined && to < from) throw new UsageError('--to must not be before --from.');
 };
 
-/** Says of a time that has not come that what is shown is no evidence of it. */
 export const noteWhatIsAhead = (terminal: Terminal, time: number, when: When): void => {
   if (time > systemClock.wall())
     terminal.err(`${when(time)} has not come yet: this is what will be if nothing changes until then.\n`);

@@ -1,61 +1,50 @@
-import { type EventLog, existingEventLog } from '../../app/log/event-log.ts';
+import type { EventLog } from '../../app/log/event-log.ts';
 import { NoHistory, NotAnId } from '../../audit/history.ts';
 import { readConfig } from '../../config/config.ts';
 import type { CorruptStream } from '../../kernel/aggregate/fold.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import type { EventStore } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
-import { currentRows } from '../operator.ts';
+import { currentRows, newestEvent, onLog } from '../operator.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 
 const longestWaitMs = 5_000;
 
 export type OnCorrupt = (found: CorruptStream) => void;
 
-/**
- * Answers a question from the events of the running server, the stopped one's files, or a cluster.
- * @param read told of streams that hold what the law cannot have admitted, they are named on standard error, once each, and make the
- * exit status 1 when all that can be told was told
- */
+/** `onCorrupt` names each corrupt stream once on standard error, and makes the exit status 1. */
 export const reading = async <T>(
   terminal: Terminal,
-  read: (store: EventStore, log: EventLog, onCorrupt: OnCorrupt) => Promise<T>,
+  read: (store: EventStore, onCorrupt: OnCorrupt, log: EventLog) => Promise<T>,
 ): Promise<T> => {
-  const log = await existingEventLog(readConfig(terminal.env));
   const named = new Set<string>();
   const name = ({ stream, message }: CorruptStream): void => {
     if (!named.has(stream)) terminal.err(`${printable(message)}.\n`);
     named.add(stream);
   };
   try {
-    const answer = await read(log.store, log, name);
-    // All has been said.
+    const answer = await onLog(terminal, (log) => read(log.store, name, log));
+    // The messages are already printed.
     if (named.size > 0) throw new Failure('');
     return answer;
   } catch (error) {
     if (error instanceof NotAnId) throw new UsageError(printable(error.message));
     if (error instanceof NoHistory) throw new Failure(printable(error.message));
     throw error;
-  } finally {
-    await log.close();
   }
 };
 
-/**
- * The same with the read models, which have seen all that was there when the question was asked; and whether a running server
- * keeps them.
- */
+/** The same with read models that include every event at the time of the call. `isServed`: a running server maintains them. */
 export const readingRows = <T>(
   terminal: Terminal,
   read: (store: EventStore, rows: RowReader, onCorrupt: OnCorrupt, isServed: boolean) => Promise<T>,
 ): Promise<T> =>
-  reading(terminal, async (store, _, onCorrupt) => {
+  reading(terminal, async (store, onCorrupt) => {
     const current = await currentRows(readConfig(terminal.env), store);
     try {
-      for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
-        if (await current.reached(last.position, longestWaitMs)) break;
+      const newest = await newestEvent(store);
+      if (newest && !(await current.reached(newest.position, longestWaitMs)))
         terminal.err('The running server has not applied the latest events yet: they may be missing here.\n');
-      }
       return await read(store, current.rows, onCorrupt, current.isServed);
     } finally {
       await current.close();

@@ -8,7 +8,7 @@ import { reasonOf, type When } from './words.ts';
 
 export type LossOf = (found: StateAt) => LostSecret | undefined;
 
-/** Whether what a key or a client is checked with was lost at a moment, by the log and the secrets at hand. */
+/** Whether the secret of a key or client was lost at a moment, by the log and the present secrets. */
 export const lossesAt = async (terminal: Terminal, store: EventStore, at: number, now: number): Promise<LossOf> => {
   const lost = await lostSecrets(store, await secretsAtHand(readConfig(terminal.env)), now);
   return ({ state }) => {
@@ -17,19 +17,16 @@ export const lossesAt = async (terminal: Terminal, store: EventStore, at: number
   };
 };
 
-/** What something could do whose secret was lost, as the effective state has it. */
 export const effectiveOf = ({ isCertain }: LostSecret) => ({
   status: isCertain ? 'lost' : 'unknown',
   because: 'secret',
 });
 
-/** What is known of it, behind "no" or "unknown". */
 export const inWords = ({ event }: LostSecret): string =>
   event === null
     ? 'the pepper that it was made under is not at hand; since when is not recorded'
     : 'the pepper that it was made under was gone';
 
-/** Since when, where that is recorded. */
 export const sinceOf = ({ event }: LostSecret, when: When): string | null => {
   if (event === null) return null;
   const reason = reasonOf(event.metadata.actor, {});

@@ -13,14 +13,13 @@ import { effectiveOf, inWords, lossesAt, sinceOf } from './secret-words.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, called, fieldsOf, type When, whenIn } from './words.ts';
 
-/** `weir audit state`: what one id was at a moment, as its own stream has it and as it could act. */
 export const stateCommand = (terminal: Terminal): Command =>
   listing(new Command('state'))
     .description('What one id was at a moment, or is now, and what it could do')
     .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .option('--at <time|revision>', 'a time, a date (its first moment, UTC), or the number of an event', parseMoment)
     .action((id: string, options: Output & { readonly at?: Moment }) =>
-      reading(terminal, async (store, _, onCorrupt) => {
+      reading(terminal, async (store, onCorrupt) => {
         checkId(id);
         const past = pastOf(store, { onCorrupt });
         const found = await standingOf(past, id, options.at);
@@ -59,7 +58,6 @@ const effectiveIs = (lost: LostSecret, when: When): string => {
   return `${effectiveOf(lost).status}: ${inWords(lost)}${since === null ? '' : `, since ${since}`}`;
 };
 
-/** A revision stands for the time of its event. */
 const momentOf = (moment: Moment | undefined, ofEvent: number, now: number): number => {
   if (moment === undefined) return now;
   return 'time' in moment ? moment.time : ofEvent;

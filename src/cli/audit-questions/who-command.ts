@@ -26,7 +26,6 @@ interface Options extends Output {
   readonly to?: number;
 }
 
-/** Who is asked about: how the entries name it, where they are, and between which times they are meant. */
 interface Credential {
   readonly title: string;
   readonly organizations: readonly string[];
@@ -36,7 +35,6 @@ interface Credential {
   readonly notes: readonly Field[];
 }
 
-/** `weir audit who`: all that a credential, or an operator, did and was refused. */
 export const whoCommand = (terminal: Terminal): Command =>
   listing(new Command('who'))
     .description('All that a credential or an operator did, and what it was refused, oldest first')
@@ -61,7 +59,7 @@ export const whoCommand = (terminal: Terminal): Command =>
         const json = jsonOf(terminal, options);
         if (json) {
           for (const row of found) json.add(await entryThen(past, row));
-          // Of a project key the last one is the sum of what it asked of models.
+          // The last JSON line of a project key is the sum of its requests.
           if (requests) json.add({ requests });
           return json.end();
         }
@@ -83,7 +81,6 @@ const always = { from: 0, to: Number.POSITIVE_INFINITY, notes: [] } as const;
 
 type Finder = (past: Past, rows: RowReader) => Promise<Credential>;
 
-/** How who is meant is found. */
 const finder = (id: string): Finder => {
   const who = whoIs(id);
   if (who.id === null) {
@@ -109,7 +106,7 @@ const ofKey = async (past: Past, id: string): Promise<Credential> => {
   };
 };
 
-/** What a token did is recorded under its client, whose tokens are not told apart. */
+/** A token's entries are recorded under its client, and cannot be distinguished from those of the client's other tokens. */
 const ofToken = async (past: Past, id: string): Promise<Credential> => {
   const life = await past.life(id);
   const [issued, last] = [life[0], life.at(-1)];
@@ -147,9 +144,8 @@ interface Requests {
 const tokensOf = (of: Settlement): number =>
   of.input_tokens + of.output_tokens + of.cache_creation_input_tokens + of.cache_read_input_tokens;
 
-/** What a project key asked of models. */
 const requestsOf = async (past: Past, store: EventStore, id: string, from: number, to: number): Promise<Requests> => {
-  // No request is older than its key.
+  // A key has no requests before its creation, so older settlements need not be read.
   const begin = Math.max(from, (await past.life(id))[0]?.at ?? from);
   let sum: Requests = { requests: 0, tokens: 0, micro_dollars: 0, by_model: {} };
   if (begin >= to) return sum;

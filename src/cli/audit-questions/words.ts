@@ -1,3 +1,4 @@
+import { ending, snakeCased } from '../../admin/audit/history-object.ts';
 import { nameOf } from '../../audit/effective.ts';
 import type { StateAt } from '../../audit/history.ts';
 import type { Past } from '../../audit/past.ts';
@@ -6,12 +7,12 @@ import { dollars } from '../output.ts';
 import type { Output } from '../table/listing.ts';
 import { printable } from '../terminal.ts';
 
-/** A time for people: to the millisecond where it has some, and with its zone, so that it can be quoted. */
+/** A time for people, with milliseconds if any and with its zone. */
 export type When = (at: number) => string;
 
 const inUtc: When = (at) => new Date(at).toISOString().replace('T', ' ').replace('.000Z', ' UTC').replace('Z', ' UTC');
 
-/** The same in the zone of whoever reads it, with its distance from UTC. */
+/** In the local zone, with its offset. */
 const inLocalZone: When = (at) => {
   const ahead = -new Date(at).getTimezoneOffset();
   if (ahead === 0) return inUtc(at);
@@ -30,7 +31,7 @@ const units = [
   ['second', 1000],
 ] as const;
 
-/** A length of time in its two largest units: `90 days`, `3 hours 20 minutes`, `0.5 seconds`. */
+/** A duration in its two largest units: `90 days`, `3 hours 20 minutes`, `0.5 seconds`. */
 const span = (ms: number): string => {
   const largest = units.findIndex(([, size]) => ms >= size);
   if (largest < 0) return `${ms / 1000} seconds`;
@@ -43,36 +44,28 @@ const span = (ms: number): string => {
   return parts.filter((part) => part !== '').join(' ');
 };
 
-/** A moment as seen from another. */
 export const ahead = (at: number, from: number): string =>
   at === from ? 'at that moment' : at > from ? `in ${span(at - from)}` : `${span(from - at)} before`;
 
 const quoted = (name: string): string => `“${printable(name)}”`;
 
-/** An id with the name that went with it. */
 export const called = (id: string, name: string | null | undefined): string =>
   name == null || name === '' ? printable(id) : `${printable(id)} ${quoted(name)}`;
 
-/** What an id was called at a moment. */
 export const calledAt = async (past: Past, id: string, at: number): Promise<string> => {
   const found = await past.at(id, at);
   return called(id, found && nameOf(found));
 };
 
 const money = new Set(['lifetimePaid', 'credits']);
-/** Digests of secrets and what they hang on say nothing to people. */
-const unsaid = new Set(['digest', 'pepperId']);
+/** Not shown: meaningless to people. */
+const hiddenFields = new Set(['digest', 'pepperId']);
 
-/** The last part of a field's name: `rule` of `draft.rule`. */
-const ending = (field: string): string => field.slice(field.lastIndexOf('.') + 1);
+export const isShown = (field: string): boolean => !hiddenFields.has(ending(field));
 
-export const isSaid = (field: string): boolean => !unsaid.has(ending(field));
+export const labelOf = (field: string): string => snakeCased(field).replace(/_micros?$/, '');
 
-/** The name of a field as the API writes it. */
-export const labelOf = (field: string): string =>
-  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace(/_micros?$/, '');
-
-/** The value of a field for people: money in dollars, times as times, ids one behind another. */
+/** A field's value for people: dollars, times, lists. */
 export const textOf = (field: string, value: unknown, when: When): string => {
   if (value === null || value === undefined) return ending(field) === 'expiresAt' ? 'never' : 'none';
   if (typeof value === 'number') {
@@ -89,7 +82,7 @@ export const textOf = (field: string, value: unknown, when: When): string => {
   );
 };
 
-/** What was put to a list and what was taken from it, or the value before and after. */
+/** What was added to and removed from a list, or the value before and after. */
 export const changeOf = (field: string, from: unknown, to: unknown, when: When): string => {
   const [before, after] = [namesIn(from), namesIn(to)];
   if ((before ?? after) === null || (from !== null && !before) || (to !== null && !after)) {
@@ -98,7 +91,7 @@ export const changeOf = (field: string, from: unknown, to: unknown, when: When):
   const added = (after ?? []).filter((name) => !before?.includes(name)).map((name) => `+ ${printable(name)}`);
   const gone = (before ?? []).filter((name) => !after?.includes(name)).map((name) => `- ${printable(name)}`);
   const all = [...added, ...gone].join('\n');
-  // In another order, or with something else about one of them.
+  // The order has changed, or the value of an entry.
   return all === '' ? `${textOf(field, from, when)} → ${textOf(field, to, when)}` : all;
 };
 
@@ -107,7 +100,6 @@ const namesIn = (value: unknown): string[] | null => {
   return typeof value === 'object' && value !== null ? Object.keys(value) : null;
 };
 
-/** What people call who acted. */
 export const kindOf = ({ type, id }: Pick<Actor, 'type' | 'id'>): string => {
   if (type === 'system') return 'Weir itself:';
   if (type === 'oauth_client') return 'OAuth client';
@@ -115,7 +107,7 @@ export const kindOf = ({ type, id }: Pick<Actor, 'type' | 'id'>): string => {
   return 'operator';
 };
 
-/** Who acted, by the name that it had then. */
+/** The actor, with the name that it had at that time. */
 export const actorAt = async (past: Past, actor: Actor, at: number): Promise<string> => {
   if (actor.type === 'system') return `Weir itself (${printable(actor.id)})`;
   if (actor.type !== 'operator') return `${kindOf(actor)} ${await calledAt(past, actor.id, at)}`;
@@ -125,16 +117,14 @@ export const actorAt = async (past: Past, actor: Actor, at: number): Promise<str
   return `operator ${who}${where}${command === undefined ? '' : `, by ${printable(command)}`}`;
 };
 
-/** Why: what the operator said, or what the event itself names as its reason. */
 export const reasonOf = (actor: Actor, data: Readonly<Record<string, unknown>>): string | null => {
   const said = actor.reason ?? data.reason ?? null;
   return typeof said === 'string' ? said : null;
 };
 
-/** The standing of something as a page shows it, but for what nobody can read. */
 export const fieldsOf = ({ state }: StateAt, at: number, when: When): readonly (readonly [string, string])[] =>
   Object.entries(state.data as Record<string, unknown>)
-    .filter(([field]) => isSaid(field))
+    .filter(([field]) => isShown(field))
     .flatMap(([field, value]) => lines(field, value, at, when));
 
 const lines = (field: string, value: unknown, at: number, when: When): (readonly [string, string])[] => {

@@ -9,11 +9,11 @@ interface Flag extends Word {
   readonly takesValue: boolean;
 }
 
-/** What can be typed once the words of a command have been: its commands and its options. */
+/** What can follow the words of a command. */
 export interface CompletionPoint {
-  /** ` org create`; empty for what comes first. */
+  /** ` org create`; empty at the start. */
   readonly path: string;
-  /** Names of commands, or what its first argument can be. */
+  /** Subcommands, or choices of the first argument. */
   readonly words: readonly Word[];
   readonly flags: readonly Flag[];
 }
@@ -21,8 +21,7 @@ export interface CompletionPoint {
 const flagsOf = ({ long, short, description, required, optional }: Option): Flag[] =>
   [long, short].flatMap((name) => (name ? [{ name, description, takesValue: required || optional }] : []));
 
-/** Every place of a command line, those of the outer commands first. */
-export const placesOf = (command: Command, path = ''): CompletionPoint[] => {
+export const completionPoints = (command: Command, path = ''): CompletionPoint[] => {
   const help = command.createHelp();
   const commands = help.visibleCommands(command);
   const choices = command.registeredArguments[0]?.argChoices ?? [];
@@ -35,5 +34,5 @@ export const placesOf = (command: Command, path = ''): CompletionPoint[] => {
     flags: help.visibleOptions(command).flatMap(flagsOf),
   };
   const inner = command.commands.filter((each) => commands.includes(each));
-  return [here, ...inner.flatMap((each) => placesOf(each, `${path} ${each.name()}`))];
+  return [here, ...inner.flatMap((each) => completionPoints(each, `${path} ${each.name()}`))];
 };

@@ -1,8 +1,8 @@
 import { Argument, Command } from 'commander';
 import { withExamples } from '../examples.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
-import { placesOf } from './command-tree.ts';
-import { completionScripts } from './completion-scripts.ts';
+import { completionPoints } from './command-tree.ts';
+import { completionScripts, type Shell } from './completion-scripts.ts';
 import { installCompletion, shellOf } from './install.ts';
 
 const examples = `
@@ -13,13 +13,9 @@ Examples:
   weir completion bash > /etc/bash_completion.d/weir
                                        for everybody`;
 
-type Shell = keyof typeof completionScripts;
 const shells = Object.keys(completionScripts) as Shell[];
 
-/**
- * `weir completion`: a script that completes commands and options, made of what this `weir` knows. The shell needs no
- * `weir` for it: a process for each press of the key would take half a second.
- */
+/** `weir completion`. The script is static: running `weir` for each key press would take half a second. */
 export const completionCommand = (terminal: Terminal, weir: Command): Command => {
   const completion = new Command('completion').description(
     'Print or install a script that completes command lines in a shell',
@@ -31,7 +27,7 @@ export const completionCommand = (terminal: Terminal, weir: Command): Command =>
       if (!install && named === undefined)
         throw new UsageError(`Name a shell, ${shells.join(', ')}, or say --install.`);
       const shell = shellOf(named, terminal.env, shells);
-      const script = completionScripts[shell](placesOf(weir));
+      const script = completionScripts[shell](completionPoints(weir));
       terminal.out(install ? await installCompletion(shell, script, terminal.env) : script);
     });
   return withExamples(completion, examples);

@@ -4,26 +4,22 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileFault } from '../../folder.ts';
 import { Failure } from '../../process/failure.ts';
-import type { completionScripts } from './completion-scripts.ts';
+import { quoted, type Shell } from './completion-scripts.ts';
 
-type Shell = keyof typeof completionScripts;
-
-/** Where a shell looks for the script, and what its own file must say where it does not look by itself. */
+/** The script's path, and the lines for the shell's start file if the shell does not search that path. */
 interface Place {
   readonly script: string;
   readonly startFile?: { readonly path: string; readonly lines: string };
 }
 
-/** Loads what is in the folder of bash completions by itself; Debian, Fedora and Homebrew have it in these places. */
+/** bash-completion on Debian, Fedora and Homebrew: it loads the scripts in its folder. */
 const bashCompletion = [
   '/usr/share/bash-completion/bash_completion',
   '/usr/local/share/bash-completion/bash_completion',
   '/opt/homebrew/share/bash-completion/bash_completion',
 ];
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-
-/** @param loader whether bash-completion is on this machine */
+/** @param loader whether bash-completion is installed */
 const placeOf = (shell: Shell, env: NodeJS.ProcessEnv, loader: boolean): Place => {
   const home = env.HOME || homedir();
   const data = env.XDG_DATA_HOME || join(home, '.local', 'share');
@@ -40,7 +36,7 @@ const placeOf = (shell: Shell, env: NodeJS.ProcessEnv, loader: boolean): Place =
   return { script, startFile: { path, lines: `${begin}\nsource ${quoted(script)}\n` } };
 };
 
-/** The shell that was named, or that of the user. @throws Failure where neither is one that is known */
+/** The given shell, or that of the user. @throws Failure if unknown */
 export const shellOf = (named: Shell | undefined, env: NodeJS.ProcessEnv, known: readonly Shell[]): Shell => {
   const own = (env.SHELL ?? '').split('/').at(-1);
   const shell = named ?? known.find((each) => each === own);
@@ -48,11 +44,7 @@ export const shellOf = (named: Shell | undefined, env: NodeJS.ProcessEnv, known:
   return shell;
 };
 
-/**
- * Puts the script where the shell finds it. Done again it replaces the script, and changes no other file twice.
- * @returns what was done, for people
- * @throws Failure where a file cannot be written
- */
+/** Installs the script; idempotent. @returns a sentence for the user @throws Failure if a file cannot be written */
 export const installCompletion = async (
   shell: Shell,
   text: string,

@@ -6,7 +6,7 @@ import { listing, type Output, showOne } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { findOrganization, madeKinds, makeAdminKey } from './org.ts';
 
-/** `weir admin-key bootstrap`: a way back in for who has lost every Admin key (contract B.4, break-glass). */
+/** `weir admin-key bootstrap` (contract B.4, break-glass). */
 export const adminKeyCommand = (terminal: Terminal): Command => {
   const adminKey = new Command('admin-key').description('Make an Admin key without having one');
   withExamples(adminKey, '\nExample:\n  weir admin-key bootstrap org_01jd… --name "after the move"');

@@ -1,19 +1,18 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { type OAuthClientRow, oauthClientRows } from '../../../projections/oauth-clients.ts';
 import { credentialOf } from '../../admin/credential.ts';
-import { systemClock } from '../../clock.ts';
-import { inCatalogueOrder, tokenPermissions } from '../../domain/permissions.ts';
+import { systemClock as clock } from '../../clock.ts';
+import { tokenPermissions } from '../../domain/permissions.ts';
 import { newId, newToken } from '../../ids.ts';
 import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
+import { permissionList } from '../option-values.ts';
 import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { findOrganization } from './org.ts';
-
-const clock = systemClock;
 
 const shown = ({ id, status, data }: OAuthClientRow): Shown => ({
   client_id: id,
@@ -32,17 +31,10 @@ const findClient = ({ rows }: Operator, id: string): OAuthClientRow => {
   return row;
 };
 
-const permissionsOf = (text: string): readonly string[] => {
-  const wanted = text.split(/[\s,]+/).filter((permission) => permission !== '');
-  const unknown = wanted.find((permission) => !(tokenPermissions as readonly string[]).includes(permission));
-  if (unknown !== undefined || wanted.length === 0) {
-    const why = unknown?.startsWith('policies:')
-      ? `No route takes ${unknown} from an access token: policies are for Admin keys. `
-      : '';
-    throw new InvalidArgumentError(`${why}Give some of ${tokenPermissions.join(', ')}.`);
-  }
-  return inCatalogueOrder(tokenPermissions, wanted);
-};
+const whyNoPolicies = (permission: string): string =>
+  permission.startsWith('policies:')
+    ? `No route takes ${permission} from an access token: policies are for Admin keys. `
+    : '';
 
 const examples = `
 Examples:
@@ -61,7 +53,7 @@ const create = (oauthClient: Command, terminal: Terminal): void => {
     .option(
       '--permissions <list>',
       'the most its tokens may do (default: all of them; none for policies)',
-      permissionsOf,
+      permissionList(tokenPermissions, whyNoPolicies),
     )
     .action(
       (
@@ -126,7 +118,7 @@ const deleteClient = (oauthClient: Command, terminal: Terminal): void => {
     );
 };
 
-/** `weir oauth-client`: who may get access tokens by client credentials (contract C.3). */
+/** `weir oauth-client` (contract C.3). */
 export const oauthClientCommand = (terminal: Terminal): Command => {
   const oauthClient = new Command('oauth-client').description('Create, list and delete OAuth clients');
   withExamples(oauthClient, examples);

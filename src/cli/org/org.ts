@@ -3,7 +3,7 @@ import { type OrganizationRow, organizationRows } from '../../../projections/org
 import { credentialOf } from '../../admin/credential.ts';
 import { takeFirstRun } from '../../app/first-run.ts';
 import { balanceOf, balanceRows } from '../../app/funds.ts';
-import { systemClock } from '../../clock.ts';
+import { systemClock as clock } from '../../clock.ts';
 import { adminPermissions } from '../../domain/permissions.ts';
 import { newId, newToken } from '../../ids.ts';
 import type { Context } from '../../kernel/commands/actor.ts';
@@ -15,8 +15,6 @@ import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 
-const clock = systemClock;
-
 const shown = (row: OrganizationRow): Shown => ({
   id: row.id,
   name: row.name,
@@ -27,7 +25,6 @@ const shown = (row: OrganizationRow): Shown => ({
   credits: row.credits,
   created_at: row.createdAt,
 });
-/** `balance` is what it can still spend. */
 const withBalance = async ({ rows }: Operator, row: OrganizationRow): Promise<Shown> => {
   await rows.written(balanceRows);
   const { created_at, ...fields } = shown(row);
@@ -41,10 +38,10 @@ export const findOrganization = ({ rows }: Operator, id: string): OrganizationRo
   return row;
 };
 
-/** The fields of a new Admin key: they are shown once and are never broken, so that they can be copied. */
+/** Fields that are never truncated, so that they can be copied. */
 export const madeKinds: Kinds = { organization_id: 'id', admin_api_key_id: 'id', admin_api_key: 'id' };
 
-/** Makes an Admin key with every permission, on the organization's stream and its own, and returns its value. */
+/** Makes an Admin key with every permission. */
 export const makeAdminKey = async (operator: Operator, context: Context, organizationId: string, name: string) => {
   const { aggregates, secrets } = operator;
   const id = newId('akey', clock);
@@ -145,7 +142,7 @@ const change = (
     );
 };
 
-/** `weir org`: creates, suspends and closes organizations, which no HTTP route does (contract B.1). */
+/** `weir org` (contract B.1). */
 export const orgCommand = (terminal: Terminal): Command => {
   const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
   withExamples(org, examples);

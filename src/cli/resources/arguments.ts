@@ -12,7 +12,6 @@ import type { Operator } from '../operator.ts';
 import { findOrganization } from '../org/org.ts';
 import { printable, UsageError } from '../terminal.ts';
 
-/** The name of a project or a key, by the rule of the API. */
 export const nameOf = (text: string): string => {
   const { data, error } = name.safeParse(text);
   if (data !== undefined) return data;
@@ -23,17 +22,16 @@ export const nameOf = (text: string): string => {
 
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A length of time as people write it, such as `90d`, in milliseconds. */
+/** A duration such as `90d`, in milliseconds. */
 const durationOf = (text: string): number => {
   const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('Give a number of s, m, h or d, such as 90d or 12h.');
   return Number(count) * units[unit as keyof typeof units];
 };
 
-/** When a key ends that is made at a moment, to the whole second that is shown. */
+/** The expiry of a key made at a moment, in whole seconds. */
 export type End = (madeAt: number) => number;
 
-/** How long something lasts, or until when. */
 export const endOf = (text: string): End => {
   if (/^\d+[a-z]$/.test(text)) {
     const length = durationOf(text);
@@ -49,14 +47,14 @@ export const endOf = (text: string): End => {
   return () => end;
 };
 
-/** How long a key goes on beside its successor, in seconds. */
+/** Parses a grace period, in seconds. */
 export const graceOf = (text: string): number => {
   const seconds = durationOf(text) / 1000;
   if (seconds <= longestGraceSeconds) return seconds;
   throw new InvalidArgumentError(`Give 7d (${longestGraceSeconds}s) at most.`);
 };
 
-/** The organization that is meant: the one that was named, or the only one there is. @throws Failure where none or several are */
+/** The given organization, or the only one. @throws Failure if there are none, or several */
 export const organizationOf = (operator: Operator, id: string | undefined): string => {
   if (id !== undefined) return findOrganization(operator, id).id;
   const all = Array.from(allRows(operator.rows, organizationRows, 'org_', ({ status }) => status !== 'closed'));

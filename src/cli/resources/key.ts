@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
@@ -6,7 +6,7 @@ import { credentialOf } from '../../admin/credential.ts';
 import { statuses, statusOf } from '../../admin/keys/project-key-object.ts';
 import { succeed } from '../../admin/keys/succession.ts';
 import { systemClock as clock } from '../../clock.ts';
-import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
+import { projectPermissions } from '../../domain/permissions.ts';
 import { newId, newToken } from '../../ids.ts';
 import { WrongRevision } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
@@ -14,6 +14,7 @@ import { pepperIdOf, type Secrets } from '../../secrets/master-secrets.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
+import { oneOf, permissionList } from '../option-values.ts';
 import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
@@ -34,7 +35,7 @@ Examples:
 
 const ended: ReadonlySet<string> = new Set(['revoked', 'expired']);
 
-/** The status that callers see; `lost` where its pepper is not among these secrets, so that no gateway accepts it. */
+/** The status that callers see; `lost` if its pepper is not among the secrets, so that no gateway accepts it. */
 const statusHere = ({ peppers }: Secrets, key: ProjectKeyRow, project: ProjectRow): string => {
   const status = statusOf(key, project, clock.wall());
   return ended.has(status) || peppers.some((pepper) => pepperIdOf(pepper) === key.data.pepperId) ? status : 'lost';
@@ -72,19 +73,6 @@ const kinds: Kinds = {
 
 const shownStatuses: readonly string[] = [...statuses, 'lost'];
 
-const statusNamed = (text: string): string => {
-  if (shownStatuses.includes(text)) return text;
-  throw new InvalidArgumentError(`Give one of ${shownStatuses.join(', ')}.`);
-};
-
-const permissionsOf = (text: string): readonly string[] => {
-  const wanted = text.split(/[\s,]+/).filter((permission) => permission !== '');
-  const isKnown = (permission: string): boolean => (projectPermissions as readonly string[]).includes(permission);
-  if (wanted.length === 0 || !wanted.every(isKnown))
-    throw new InvalidArgumentError(`Give some of ${projectPermissions.join(', ')}.`);
-  return inCatalogueOrder(projectPermissions, wanted);
-};
-
 const refuseArchived = ({ id, status }: ProjectRow): void => {
   if (status === 'archived') throw new Failure(`The project ${id} is archived: its keys are revoked for good.`);
 };
@@ -97,7 +85,7 @@ const list = (key: Command, terminal: Terminal): void => {
     .option(
       '--status <status>',
       `only those that are ${shownStatuses.join(', ')}; lost: its pepper is gone`,
-      statusNamed,
+      oneOf(shownStatuses),
     )
     .action((projectId: string | undefined, options: Output & { all?: true; status?: string }) =>
       asOperator(terminal, async (operator) => {
@@ -137,7 +125,11 @@ const create = (key: Command, terminal: Terminal): void => {
     .argument('<project>', 'proj_…')
     .requiredOption('--name <name>', '1 to 120 characters', nameOf)
     .option('--expires <time>', 'how long it lasts, such as 90d, or a time or date (default: for ever)', endOf)
-    .option('--permissions <list>', 'what it may do (default: all that a project key can)', permissionsOf)
+    .option(
+      '--permissions <list>',
+      'what it may do (default: all that a project key can)',
+      permissionList(projectPermissions),
+    )
     .action(
       (
         projectId: string,
@@ -199,7 +191,7 @@ const rotate = (key: Command, terminal: Terminal): void => {
             },
           };
           const { successor, predecessor } = await succeed(aggregates, order, context).catch(async (error: unknown) => {
-            // A rotation that failed is not taken up again, and the value of its successor was shown to nobody.
+            // The failed rotation cannot be resumed, and its successor's value was never shown.
             if (error instanceof WrongRevision && error.stream.endsWith(old.id))
               await aggregates.projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
             throw error;
@@ -244,7 +236,7 @@ const change = (
   );
 };
 
-/** `weir key`: the keys of projects, by the rules of the API (contract B.3). */
+/** `weir key` (contract B.3). */
 export const keyCommand = (terminal: Terminal): Command => {
   const key = withExamples(new Command('key'), examples).description(
     'List, show, create, rotate, suspend, reactivate and revoke project keys',

@@ -23,27 +23,22 @@ Examples:
   weir limits key_01jd…
   ADMIN_API_KEY=gwa_… weir limits key_01jd… --url https://gateway.example --project proj_01jd…`;
 
-/** `weir limits`: why a key was refused, window by window (contract F). */
+/** `weir limits` (contract F). */
 export const limitsCommand = (terminal: Terminal): Command =>
   asking(withExamples(listing(new Command('limits')), help), 'an Admin key')
     .description('Show what every rate limit of a project key says now, and which refused last')
     .argument('<key>', 'key_…')
     .option('--project <project>', 'proj_… of the key, where it is known; else all projects are looked through')
     .action(async (key: string, options: Options) => {
-      const server = await serverOf(terminal, options);
+      const { url, key: adminKey, advice } = await whichServer(terminal, options, 'an Admin key');
+      if (adminKey === undefined) throw new Failure(advice);
+      const server = new ServerCalls(url, adminKey);
       const found = await find(server, key, options.project);
       const json = jsonOf(terminal, options);
       if (!json) return print(terminal, found, options);
-      // The answer of the server as it is, which has more than a table can say.
       json.add(found);
       json.end();
     });
-
-const serverOf = async (terminal: Terminal, options: Options): Promise<ServerCalls> => {
-  const { url, key, advice } = await whichServer(terminal, options, 'an Admin key');
-  if (key === undefined) throw new Failure(advice);
-  return new ServerCalls(url, key);
-};
 
 const find = async (server: ServerCalls, key: string, project: string | undefined): Promise<KeyLimits> => {
   const limitsIn = async (id: string): Promise<KeyLimits | null> => {

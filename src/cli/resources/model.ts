@@ -8,7 +8,7 @@ import { withExamples } from '../examples.ts';
 import { listing, type Output, show } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The models of a models file, or of none. @throws Failure, and Error with every fault of the file */
+/** The models of a models file, or the default ones. @throws Failure, or an Error that lists every fault of the file */
 export const declaredModels = async (
   file: string | undefined,
   env: NodeJS.ProcessEnv,
@@ -22,7 +22,6 @@ export const declaredModels = async (
   return loadModels(text, env);
 };
 
-/** `weir model`: what MODELS_FILE declares, and whether it is sound. */
 export const modelCommand = (terminal: Terminal): Command => {
   const model = new Command('model').description('List the models, or check a models file');
   withExamples(model, '\nExamples:\n  weir model list\n  weir model check models.json');

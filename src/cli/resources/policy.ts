@@ -78,7 +78,7 @@ const questions = {
   resume: '“%” will judge requests again.',
 } as const;
 
-/** `weir policy`: the policies of all organizations; what they say is written over HTTP (contract B.5). */
+/** `weir policy` (contract B.5). */
 export const policyCommand = (terminal: Terminal): Command => {
   const policy = withExamples(new Command('policy'), examples).description(
     'List, show, publish, pause and resume policies',
@@ -103,7 +103,7 @@ export const policyCommand = (terminal: Terminal): Command => {
         const row = find(operator, id);
         const json = jsonOf(terminal, options);
         if (!json) return showOne(terminal, whole(row), options, kinds);
-        // As the API has it.
+
         json.add({ ...renderPolicy(row), organization_id: row.data.organizationId });
         json.end();
       }),

@@ -31,7 +31,7 @@ const shown = (row: ProjectRow): Shown => ({
 });
 const kinds: Kinds = { id: 'id', organization_id: 'id', created_at: 'time', archived_at: 'time' };
 
-/** `weir project`: the projects of all organizations, by the rules of the API (contract B.2). */
+/** `weir project` (contract B.2). */
 export const projectCommand = (terminal: Terminal): Command => {
   const project = withExamples(new Command('project'), examples).description('List, show, create and archive projects');
 

@@ -32,7 +32,6 @@ interface Credential {
 
 const over: ReadonlySet<string> = new Set(['revoked', 'expired', 'deleted']);
 
-/** Live keys and clients by the pepper that they were made under. */
 const livePerPepper = (rows: RowReader): Map<string, number> => {
   const now = systemClock.wall();
   const counts = new Map<string, number>();
@@ -58,7 +57,7 @@ const table = (secrets: Secrets, counts: ReadonlyMap<string, number>): Shown[] =
   ];
 };
 
-/** The folder with the secrets. @throws Failure where they are in the environment, which a command cannot change */
+/** @throws Failure if the secrets are in the environment */
 const folderOf = (config: Config): string => {
   if (config.PEPPER === undefined) return config.SECRETS_DIR;
   throw new Failure('The secrets come from the environment. Make PEPPER the new one and PREVIOUS_PEPPER the old one.');
@@ -67,7 +66,7 @@ const folderOf = (config: Config): string => {
 const newPartCosts =
   'Unless they have made the last key of the audit log, it goes on under another for which nobody vouches: to whoever knows the keys of before alone, it is unproven from there on.';
 
-/** What the operator has to do with a key of the audit log that no earlier key has signed. */
+/** Shown if the audit log continues under a key that no earlier key has signed. */
 const newPart = (key: Verifier | undefined): string =>
   key === undefined
     ? ''
@@ -176,7 +175,6 @@ const accept = (secrets: Command, terminal: Terminal): void => {
     );
 };
 
-/** `weir secrets`: the secrets that keys are made with; their values are never shown. */
 export const secretsCommand = (terminal: Terminal): Command => {
   const secrets = new Command('secrets').description('Look at the peppers, replace one, end the previous one');
   withExamples(secrets, examples);

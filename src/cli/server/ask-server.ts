@@ -2,20 +2,21 @@ import { request as askHttp } from 'node:http';
 import { request as askHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
+import { z } from 'zod';
 import type { Millis } from '../../clock.ts';
 import { printable, UsageError } from '../terminal.ts';
 
 export interface ServerAnswer {
   readonly status: number;
-  /** Null where it is no JSON. */
+  /** Null if it is not JSON. */
   readonly body: unknown;
-  /** Seconds; NaN where the server does not say. */
+  /** Seconds; NaN without the header. */
   readonly retryAfter: number;
-  /** When the server's certificate ends, in milliseconds; null without TLS. */
+  /** Milliseconds; null without TLS. */
   readonly certificateEnds: Millis | null;
 }
 
-/** A base URL without the slashes at its end. @throws UsageError for what is none */
+/** A base URL without trailing slashes. @throws UsageError */
 export const baseUrlOf = (url: string): string => {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new UsageError(`${printable(url)} is not a URL such as http://127.0.0.1:8080.`);
@@ -24,14 +25,10 @@ export const baseUrlOf = (url: string): string => {
   return url.replace(/\/+$/, '');
 };
 
-/** Certificates are for the name that clients use, which on the gateway's own machine nobody does. */
+/** A certificate rarely names the local machine. */
 const isThisMachine = ({ hostname }: URL): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 
-/**
- * A GET of a running server. Redirects are not followed: a key must not go to another place. The certificate of a server on this
- * machine is not judged.
- * @throws Error whose message says why there is no answer
- */
+/** Follows no redirects, so that the key goes nowhere else. @throws Error whose message is the reason */
 export const askServer = async (url: string, key: string | undefined, timeoutMs: Millis): Promise<ServerAnswer> => {
   const to = new URL(url);
   const options = {
@@ -54,11 +51,15 @@ export const askServer = async (url: string, key: string | undefined, timeoutMs:
   }
 };
 
+const refusal = z.object({ error: z.object({ message: z.string() }) });
+
+export const messageOf = (body: unknown): string | undefined => refusal.safeParse(body).data?.error.message;
+
 const ofTrust = /CERT|SIGNATURE|ISSUER|ALTNAME/;
 
 const reasonOf = (error: NodeJS.ErrnoException): string => {
   if (error.name === 'AbortError') return 'no answer in time';
-  // Of several addresses of a name each has its own error, and all together have none.
+  // An AggregateError of several addresses has no message of its own.
   const [each] = error instanceof AggregateError ? (error.errors as Error[]) : [];
   const reason = each?.message || error.message || String(error.code);
   return ofTrust.test(error.code ?? '')

@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { Failure } from '../../process/failure.ts';
-import { askServer, type ServerAnswer } from './ask-server.ts';
+import { askServer, messageOf, type ServerAnswer } from './ask-server.ts';
 
-const refusal = z.object({ error: z.object({ message: z.string() }) });
 const page = z.object({ data: z.array(z.object({ id: z.string() })), has_more: z.boolean(), last_id: z.string() });
 
 const timeoutMs = 30_000;
-/** Longest wait of a command for the administration's own limits. */
+/** Longest wait for the administration's rate limit. */
 const longestWaitSeconds = 61;
 
-/** Calls to the administration of a running server, for commands that only it can answer. */
 export class ServerCalls {
   readonly #baseUrl: string;
   readonly #key: string;
@@ -20,23 +18,21 @@ export class ServerCalls {
     this.#key = key;
   }
 
-  /** The body of a 200, or null for a 404. Waits where it has asked too often. @throws Failure for anything else */
+  /** The body of a 200, or null for a 404. Waits when rate-limited. @throws Failure for anything else */
   async get(path: string): Promise<unknown> {
     for (;;) {
       const { status, body, retryAfter } = await this.#ask(path);
       if (status === 200) return body;
       if (status === 404) return null;
       if (status !== 429 || !(retryAfter <= longestWaitSeconds)) {
-        const { data } = refusal.safeParse(body);
-        throw new Failure(
-          `The server at ${this.#baseUrl} answered ${status}: ${data?.error.message ?? 'no reason given'}`,
-        );
+        const why = messageOf(body) ?? 'no reason given';
+        throw new Failure(`The server at ${this.#baseUrl} answered ${status}: ${why}`);
       }
       await sleep(retryAfter * 1000);
     }
   }
 
-  /** The ids of all projects, the newest first, archived ones too. */
+  /** The ids of all projects, newest first, archived ones included. */
   async *projects(): AsyncGenerator<string> {
     for (let after = ''; ; ) {
       const body = await this.get(`/v1/organization/projects?limit=100&order=desc&include_archived=true${after}`);

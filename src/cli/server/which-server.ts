@@ -12,20 +12,19 @@ export interface AskedServer {
   readonly key?: string;
 }
 
-/** The keys that commands send, where each is looked for besides `--key`. */
+/** The other sources of each key besides `--key`. */
 const kinds = {
   'an Admin key': { variable: 'ADMIN_API_KEY', ofFirstRun: 'admin_api_key' },
   'a project key': { variable: 'PROJECT_API_KEY', ofFirstRun: 'project_api_key' },
 } as const;
 type KeyKind = keyof typeof kinds;
 
-/** A command that asks a running gateway over HTTP says which one, and with which key, everywhere in the same way. */
 export const asking = (command: Command, kind: KeyKind): Command =>
   command
     .option('--url <url>', 'base URL of the gateway (default: the one of this DATA_DIR)')
     .option('--key <key>', `${kind}; ${kinds[kind].variable} keeps it out of the process list`);
 
-/** The gateway that is meant and a key for it, if there is one. @throws UsageError, Failure */
+/** @throws UsageError, Failure */
 export const whichServer = async (
   { env }: Pick<Terminal, 'env'>,
   { url, key }: AskedServer,
@@ -33,7 +32,7 @@ export const whichServer = async (
 ): Promise<{ readonly url: string; readonly key: string | undefined; readonly advice: string }> => {
   const config = readConfig(env);
   const { variable, ofFirstRun } = kinds[kind];
-  // The local key is for the local server alone: it must not be sent to wherever a URL leads.
+  // The local key is for the local server only: it must not be sent to any URL.
   const first = url === undefined ? await firstRun(config) : null;
   const found = key || env[variable] || first?.[ofFirstRun];
   if (found !== undefined && !/^[\x21-\x7e]+$/.test(found))

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { declaredModels } from '../resources/model.ts';
-import { askServer } from '../server/ask-server.ts';
+import { askServer, messageOf } from '../server/ask-server.ts';
 import { type Shown, timeText } from '../table/listing.ts';
 import { printable } from '../terminal.ts';
 
-/** What `GET /v1/ready?verbose` says of the models that have several upstreams. */
+/** The `upstreams` of `GET /v1/ready?verbose`. */
 export const upstreamHealth = z.record(
   z.string(),
   z.array(z.object({ name: z.string(), state: z.string(), until: z.number().nullable() })),
@@ -15,35 +15,28 @@ export type UpstreamHealth = z.infer<typeof upstreamHealth>;
 const modelList = z.object({
   data: z.array(z.object({ id: z.string(), is_ready: z.boolean(), access: z.object({ available: z.boolean() }) })),
 });
-const refusal = z.object({ error: z.object({ message: z.string() }) });
 
-type Line = (part: string, name: string, state: string, detail?: string) => Shown;
+export const line = (part: string, name: string, state: string, detail = ''): Shown => ({ part, name, state, detail });
+
 interface Wanted {
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly utc: true | undefined;
-  readonly line: Line;
 }
 
-/** A running gateway, as far as it has been asked. */
 export interface AskedGateway {
   readonly url: string;
-  /** Whether `--url` names it: the models of this environment are then of another gateway. */
+  /** Whether `--url` names it: then the models of this environment may not be its own. */
   readonly isNamed: boolean;
   readonly answers: boolean;
-  /** A project key. */
   readonly key: string | undefined;
   readonly upstreams: UpstreamHealth;
 }
 
 const longestWaitMs = 5_000;
 
-/**
- * The models that the gateway serves. Where it does not tell, the first line says why; then come those of MODELS_FILE, or of a
- * named gateway the breakers alone, which it tells without a key.
- */
+/** The models that the gateway serves. If it cannot be asked: those of MODELS_FILE, or of a named gateway only the breakers. */
 export const modelLines = async (gateway: AskedGateway, wanted: Wanted): Promise<Shown[]> => {
-  const { line } = wanted;
   const served = await servedBy(gateway);
   if (typeof served === 'string' && gateway.isNamed)
     return [line('models', 'served', 'not known', served), ...allHealth(gateway.upstreams, wanted)];
@@ -60,21 +53,20 @@ export const modelLines = async (gateway: AskedGateway, wanted: Wanted): Promise
   return [line('models', 'served', 'told', `${served.length} of them, as the gateway says`), ...lines];
 };
 
-/** @returns why it is not known, where it is not */
+/** @returns the reason if they are not known */
 const servedBy = async ({ url, answers, key }: AskedGateway) => {
   if (!answers) return 'the gateway does not answer';
   if (key === undefined) return '--key with a project key shows the models of the gateway';
   try {
     const { status, body } = await askServer(`${url}/v1/models`, key, longestWaitMs);
     if (status === 200) return modelList.parse(body).data;
-    const said = refusal.safeParse(body).data?.error.message ?? 'no reason given';
-    return printable(`the gateway answered ${status} to the key: ${said}`);
+    return printable(`the gateway answered ${status} to the key: ${messageOf(body) ?? 'no reason given'}`);
   } catch (error) {
     return error instanceof z.ZodError ? 'the gateway answers, and not as Weir does' : (error as Error).message;
   }
 };
 
-const healthLines = (id: string, upstreams: UpstreamHealth, { line, utc }: Wanted): Shown[] =>
+const healthLines = (id: string, upstreams: UpstreamHealth, { utc }: Wanted): Shown[] =>
   (Object.hasOwn(upstreams, id) ? upstreams[id]! : []).map(({ name, state, until }) => {
     const detail = until === null ? '' : `asked again at ${timeText(until * 1000, utc)}`;
     return line('model', printable(`${id} by ${name}`), `breaker ${printable(state)}`, detail);
@@ -84,7 +76,7 @@ const allHealth = (upstreams: UpstreamHealth, wanted: Wanted): Shown[] =>
   Object.keys(upstreams).flatMap((id) => healthLines(id, upstreams, wanted));
 
 const declaredHere = async (upstreams: UpstreamHealth, wanted: Wanted): Promise<Shown[]> => {
-  const { config, env, line } = wanted;
+  const { config, env } = wanted;
   try {
     const declared = await declaredModels(config.MODELS_FILE, env);
     const ids = new Set(declared.map(({ model: { id } }) => id));

@@ -3,23 +3,22 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { projections } from '../../../projections/all.ts';
 import { limitsDir, savedWindows, tiersOf } from '../../app/limits.ts';
-import { existingEventLog } from '../../app/log/event-log.ts';
 import { type Millis, systemClock } from '../../clock.ts';
 import { type Config, readConfig } from '../../config/config.ts';
 import { inWords } from '../../config/file-fault.ts';
 import { whose } from '../../domain/streams.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import { knownLogId } from '../../kernel/store/log-id.ts';
-import { type EventStore, type Recorded, StoreRefuses } from '../../kernel/store/store.ts';
+import { type EventStore, StoreRefuses } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
 import { version } from '../../version.ts';
 import { withExamples } from '../examples.ts';
-import { type CurrentRows, currentRows } from '../operator.ts';
-import { askServer } from '../server/ask-server.ts';
+import { type CurrentRows, currentRows, newestEvent, onLog } from '../operator.ts';
+import { askServer, messageOf } from '../server/ask-server.ts';
 import { type AskedServer, asking, whichServer } from '../server/which-server.ts';
 import { formatOf, jsonOf, listing, type Output, type Shown, show, timeText } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
-import { modelLines, type UpstreamHealth, upstreamHealth } from './status-models.ts';
+import { line, modelLines, type UpstreamHealth, upstreamHealth } from './status-models.ts';
 
 const help = `
 Exit status: 0 where the gateway is ready, 1 where it is not or does not answer.
@@ -35,21 +34,14 @@ Examples:
   weir status --url https://gateway.example --json`;
 
 const longestWaitMs = 5_000;
-/** Behind by more than this is behind by many. */
 const mostCounted = 1_000;
 
-/** One line of the screen: what it is, which one, how it does, and what else there is to say. */
-type Line = Shown;
-const line = (part: string, name: string, state: string, detail = ''): Line => ({ part, name, state, detail });
-
-/** Lists that are up to date share one line. */
-const folded = (lines: readonly Line[]): Line[] => {
+const folded = (lines: readonly Shown[]): Shown[] => {
   const current = lines.filter(({ part, state }) => part === 'list' && state === 'current');
   const sum = line('lists', 'all', 'current', `${current.length} of them`);
   return lines.flatMap((each) => (current.includes(each) ? (each === current[0] ? [sum] : []) : [each]));
 };
 
-/** `weir status`: how the gateway of this machine does, on one screen. */
 export const statusCommand = (terminal: Terminal): Command =>
   asking(withExamples(listing(new Command('status')), help), 'a project key')
     .description('Show on one screen how the gateway, its store, its lists, its windows and its models do')
@@ -70,8 +62,8 @@ export const statusCommand = (terminal: Terminal): Command =>
       const lines: Shown[] = [
         line('weir', version, '', `this command, with Node ${process.versions.node}`),
         line('gateway', url, gateway.state, gateway.detail),
-        ...(await ofStore(config, utc)),
-        ...(await modelLines(asked, { config, env: terminal.env, utc, line })),
+        ...(await ofStore(terminal, config.EVENTSTORE_URL === undefined ? 'embedded' : 'cluster', utc)),
+        ...(await modelLines(asked, { config, env: terminal.env, utc })),
       ];
       show(terminal, isJson ? lines : folded(lines), options);
       if (gateway.state !== 'ready') throw new Failure(`The gateway at ${url} is not ready: ${gateway.detail}`);
@@ -82,7 +74,6 @@ const readyAnswer = z.object({
   age_ms: z.number().nullable().optional(),
   upstreams: upstreamHealth.optional(),
 });
-const refusal = z.object({ error: z.object({ message: z.string() }) });
 
 interface Asked {
   readonly state: 'ready' | 'not ready' | 'no answer';
@@ -94,7 +85,7 @@ const ask = async (url: string, utc: true | undefined): Promise<Asked> => {
   const notReady = (detail: string): Asked => ({ state: 'not ready', detail: printable(detail), upstreams: {} });
   try {
     const { status, body, certificateEnds } = await askServer(`${url}/v1/ready?verbose`, undefined, longestWaitMs);
-    if (status !== 200) return notReady(refusal.safeParse(body).data?.error.message ?? `it answers ${status}`);
+    if (status !== 200) return notReady(messageOf(body) ?? `it answers ${status}`);
     const { success, data } = readyAnswer.safeParse(body);
     if (!success) return notReady('it answers, and not as Weir does');
     const { age_ms: age, upstreams = {} } = data;
@@ -112,36 +103,31 @@ const ask = async (url: string, utc: true | undefined): Promise<Asked> => {
 const aboutCertificate = (ends: Millis, utc: true | undefined): string =>
   `its certificate ${ends < systemClock.wall() ? 'expired' : 'expires'} at ${timeText(ends, utc)}`;
 
-/** What the events tell, and the lists and windows that are made from them. */
-const ofStore = async (config: Config, utc: true | undefined): Promise<Line[]> => {
-  const name = config.EVENTSTORE_URL === undefined ? 'embedded' : 'cluster';
+const ofStore = async (terminal: Terminal, name: string, utc: true | undefined): Promise<Shown[]> => {
   try {
-    const log = await existingEventLog(config);
-    try {
-      const newest = await newestOf(log.store);
+    return await onLog(terminal, async ({ store }, config) => {
+      const newest = await newestEvent(store);
       const detail = newest
         ? `newest event: ${newest.type}, ${timeText(newest.metadata.at, utc)}, at ${newest.position}`
         : 'empty';
-      const current = await currentRows(config, log.store);
+      const current = await currentRows(config, store);
       try {
-        const denied = await deniedBy(log.store);
+        const denied = await deniedBy(store);
         return [
           denied === undefined ? line('store', name, 'there', detail) : line('store', name, 'read only', denied),
-          ...(await ofProjections(log.store, current)),
-          ...(await ofWindows(config, log.store, current.rows)),
+          ...(await ofProjections(store, current)),
+          ...(await ofWindows(config, store, current.rows)),
         ];
       } finally {
         await current.close();
       }
-    } finally {
-      await log.close();
-    }
+    });
   } catch (error) {
     return [line('store', name, 'away', printable(inWords(error as Error)))];
   }
 };
 
-/** What keeps commands from a store that can be read. */
+/** The reason if the store can be read but not written. */
 const deniedBy = async (store: EventStore): Promise<string | undefined> => {
   try {
     await store.proveRights();
@@ -152,14 +138,9 @@ const deniedBy = async (store: EventStore): Promise<string | undefined> => {
   }
 };
 
-const newestOf = async (store: EventStore): Promise<Recorded | undefined> => {
-  for await (const event of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) return event;
-  return undefined;
-};
-
-const ofProjections = async (store: EventStore, current: CurrentRows): Promise<Line[]> => {
+const ofProjections = async (store: EventStore, current: CurrentRows): Promise<Shown[]> => {
   if (!current.isServed) return [line('lists', 'all', 'current', 'no gateway keeps them: made up to date for this')];
-  const lines: Line[] = [];
+  const lines: Shown[] = [];
   for (const { name, categories } of projections) {
     const behind = await eventsAfter(store, current.placeOf(name), new Set(categories));
     const many = behind > mostCounted ? `more than ${mostCounted}` : String(behind);
@@ -184,8 +165,7 @@ const eventsAfter = async (
   return count;
 };
 
-/** What the gateway has saved of its windows within the last second. */
-const ofWindows = async (config: Config, store: EventStore, models: RowReader): Promise<Line[]> => {
+const ofWindows = async (config: Config, store: EventStore, models: RowReader): Promise<Shown[]> => {
   if (!existsSync(limitsDir(config))) return [line('windows', 'all', 'none', 'no gateway has saved any here')];
   const { table: tiers } = await tiersOf(config);
   const saved = await savedWindows({

@@ -6,6 +6,7 @@ import { Failure } from '../../process/failure.ts';
 import { recordedAs } from '../audit-questions/history-command.ts';
 import { reading } from '../audit-questions/reading.ts';
 import { withExamples } from '../examples.ts';
+import { oneOf, several } from '../option-values.ts';
 import { Listing, listing, type Output, type Shown } from '../table/listing.ts';
 import { type Terminal, untilStopped } from '../terminal.ts';
 
@@ -16,7 +17,7 @@ Examples:
   weir events tail --follow --jsonl --all | jq .type
   weir events tail -n 100 --type project_key.created --type project_key.revoked`;
 
-/** Categories of what people decide. The others are what Weir records by itself: accounts, uses, tokens, reservations, signatures. */
+/** Categories of people's decisions. Weir records the others by itself: accounts, uses, tokens, reservations, signatures. */
 const decided: ReadonlySet<string> = new Set(
   [
     aggregates.organization,
@@ -27,13 +28,8 @@ const decided: ReadonlySet<string> = new Set(
     aggregates.oauthClient,
   ].map(({ category }) => category),
 );
-/** Not shown even with `--all`: its events hold sealed values of keys. */
+/** Never shown: its events hold sealed values of keys. */
 const sealed = 'replay';
-
-const knownType = (text: string): string => {
-  if (eventTypes.has(text)) return text;
-  throw new InvalidArgumentError(`Give one of ${[...eventTypes].join(', ')}.`);
-};
 
 interface Asked extends Output {
   readonly follow?: true;
@@ -47,7 +43,6 @@ const lines = (text: string): number => {
   throw new InvalidArgumentError('Give a number up to 999999.');
 };
 
-/** `weir events`: the events as they were recorded. `weir audit log` says in words what was done. */
 export const eventsCommand = (terminal: Terminal): Command => {
   const events = withExamples(new Command('events'), examples).description('Look at the event log');
   listing(events.command('tail'))
@@ -57,12 +52,12 @@ export const eventsCommand = (terminal: Terminal): Command => {
     .option(
       '--type <type>',
       'only of this type, such as project_key.created; may be repeated',
-      (type: string, before: readonly string[] = []) => [...before, knownType(type)],
+      several(oneOf(eventTypes)),
     )
     .option('--all', 'also what Weir notes for itself: accounts of requests, last uses, access tokens, signatures')
     .action((options: Asked) => {
       const listed = new Listing(terminal, options, { type: 'id', id: 'id', at: 'time', position: 'id' });
-      return reading(terminal, async (store, { isOwn }) => {
+      return reading(terminal, async (store, _, { isOwn }) => {
         if (options.follow && isOwn)
           throw new Failure('No server runs on these files, so nothing can follow. weir serve starts one.');
         const after = await latest(store, options, listed);
@@ -79,7 +74,7 @@ const isWanted = (event: Recorded, { all, type }: Asked): boolean => {
   return (all || decided.has(category)) && (type === undefined || type.includes(event.type));
 };
 
-/** Shows the latest ones and returns the end of the log as it was then. */
+/** Shows the latest events. @returns the end of the log at that time */
 const latest = async (store: EventStore, options: Asked, listed: Listing): Promise<bigint | null> => {
   const found: Recorded[] = [];
   let end: bigint | null = null;
@@ -121,7 +116,7 @@ const follow = async (
 const add = (listed: Listing, event: Recorded): void => {
   const { stream, revision, position, type, metadata } = event;
   const { at, actor } = metadata;
-  // A table keeps its first two columns, whatever the width.
+  // A table keeps its first two columns at any width.
   const row: Shown = {
     type,
     id: stream.slice(stream.indexOf('-') + 1),

@@ -8,6 +8,7 @@ import { type Embedded, type EmbeddedOptions, startEmbedded } from '../../embedd
 import { fileFault } from '../../folder.ts';
 import { Failure } from '../../process/failure.ts';
 import { withExamples } from '../examples.ts';
+import { wholeNumber } from '../option-values.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
 
 interface Options {
@@ -29,12 +30,15 @@ Examples:
   weir eventstore --port 2113 --tls-cert node.crt --tls-key node.key --user svc --password-file svc.pass
                                                     then: EVENTSTORE_URL=esdb://svc:…@localhost:2113?tlsCAFile=ca.crt`;
 
-/** `weir eventstore`: the embedded event store on a process of its own, for any client of EventStoreDB. */
 export const eventstoreCommand = (terminal: Terminal): Command =>
   withExamples(new Command('eventstore'), examples)
     .description('Run the event store alone, without the gateway, until SIGTERM')
     .option('--dir <folder>', 'where its files are (default: <DATA_DIR>/eventstore)')
-    .option('--port <number>', 'a port of 127.0.0.1 instead of a socket in the folder; 0 takes a free one', parsePort)
+    .option(
+      '--port <number>',
+      'a port of 127.0.0.1 instead of a socket in the folder; 0 takes a free one',
+      wholeNumber(0, 65_535),
+    )
     .option('--tls-cert <file>', 'certificate (PEM)')
     .option('--tls-key <file>', 'its private key (PEM)')
     .option('--user <name>', 'the one user who may use it; needs TLS')
@@ -45,8 +49,13 @@ export const eventstoreCommand = (terminal: Terminal): Command =>
       parseAdvertised,
     )
     .action(async (options: Options) => {
-      const dir = options.dir ?? storeDir(readConfig(terminal.env));
-      const starting = startEmbedded({ dir, ...securityOf(options), ...portOf(options), ...advertisedOf(options) });
+      const { dir = storeDir(readConfig(terminal.env)), port, advertise } = options;
+      const starting = startEmbedded({
+        dir,
+        ...securityOf(options),
+        ...(port !== undefined && { port }),
+        ...(advertise && { advertise }),
+      });
       starting.catch(() => {});
       const store = await Promise.race([starting, terminal.interrupted().then(() => null)]);
       if (store === null) {
@@ -70,12 +79,6 @@ const mibOf = (bytes: number): number => Math.floor(bytes / 2 ** 20);
 const asWarning = (dir: string, { freeBytes, neededBytes }: NonNullable<Embedded['shortage']>): string =>
   `The volume of ${dir} has only ${mibOf(freeBytes)} MiB left: nothing is written until there are ${mibOf(neededBytes)} MiB.\n`;
 
-const parsePort = (text: string): number => {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw new InvalidArgumentError('Give a number from 0 to 65535.');
-  return port;
-};
-
 const parseAdvertised = (text: string): { host: string; port: number } => {
   const parts = /^(\[[\da-f:.]+\]|[\w.-]+):(\d{1,5})$/i.exec(text);
   const port = Number(parts?.[2]);
@@ -83,11 +86,6 @@ const parseAdvertised = (text: string): { host: string; port: number } => {
     throw new InvalidArgumentError('Give a host and a port, as in store.internal:2113.');
   return { host: parts![1]!, port };
 };
-
-const advertisedOf = ({ advertise }: Options): Pick<EmbeddedOptions, 'advertise'> =>
-  advertise === undefined ? {} : { advertise };
-
-const portOf = ({ port }: Options): Pick<EmbeddedOptions, 'port'> => (port === undefined ? {} : { port });
 
 const securityOf = (options: Options): Pick<EmbeddedOptions, 'tls' | 'user'> => {
   const { tlsCert, tlsKey, user, passwordFile } = options;

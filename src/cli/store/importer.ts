@@ -6,18 +6,18 @@ import { Failure } from '../../process/failure.ts';
 import { printable } from '../terminal.ts';
 import { described, isWeirs, TOMBSTONE } from './store-streams.ts';
 
-/** Writes events into a store as they are, and knows what of them is there already. */
+/** Writes events unchanged into a store, and counts those that it has already. */
 export class Importer {
   written = 0;
   alreadyThere = 0;
   private readonly archive: Archive;
   private readonly tombstoned: ReadonlySet<string>;
-  /** Where the store ended before. */
+  /** The last position of the store before the import. */
   private end = 0n;
-  /** Metadata events of the store, by `stream@revision`; read when first needed. */
+  /** Metadata events of the store by `stream@revision`; read when first needed. */
   private metadata: Map<string, RawEvent> | undefined;
 
-  /** @param tombstoned streams that the events to come delete for good */
+  /** @param tombstoned streams that the import deletes for good */
   constructor(archive: Archive, tombstoned: ReadonlySet<string>) {
     this.archive = archive;
     this.tombstoned = tombstoned;
@@ -27,7 +27,7 @@ export class Importer {
     this.end = (await this.archive.last())?.position ?? -1n;
   }
 
-  /** Writes the appends in their order, all of them under way at once. @throws Failure for a store with another history */
+  /** Writes the appends in order, all at once in flight. @throws Failure if the store has another history */
   async write(appends: readonly RawAppend[]): Promise<void> {
     const [first] = appends;
     if (first?.events[0]?.revision === TOMBSTONE) {
@@ -36,7 +36,7 @@ export class Importer {
     }
     const answers = await Promise.all(appends.map((append) => this.archive.append(append))).catch((error: unknown) => {
       if (!(error instanceof TooLarge)) throw error;
-      // It was on the way with others, and is not named: it is the largest of them.
+      // The error does not name the append, but it is the largest.
       throw this.refused(appends.toSorted((a, b) => bytesOf(b) - bytesOf(a))[0]!, error.message, null);
     });
     for (const [i, answer] of answers.entries()) {
@@ -52,7 +52,7 @@ export class Importer {
     else this.written += events;
   }
 
-  /** @param limit in bytes, where it is too large; null where the store does not say how large it may be */
+  /** @param limit in bytes; null if too large for a store that does not report its limit, undefined for other reasons */
   private refused(append: RawAppend, reason: string, limit: number | null | undefined): Failure {
     const { stream, events } = append;
     const where = `${stream} at revision ${events[0]!.revision}`;
@@ -67,7 +67,7 @@ export class Importer {
     );
   }
 
-  /** Some of these events may be there and some not. */
+  /** For an append of which the store may have a part. */
   private async oneByOne({ stream, events }: RawAppend): Promise<void> {
     for (const event of events) {
       const append = { stream, expected: event.revision - 1n, events: [event] };
@@ -90,10 +90,7 @@ export class Importer {
     }
   }
 
-  /**
-   * A stream that comes back after its deletion gets metadata which the store itself writes, under an id of its own. Such
-   * an event is the one in the file when it says the same.
-   */
+  /** A stream recreated after its deletion gets metadata from the store itself with another id: then the content is compared. */
   private async sameMetadata(event: RawEvent): Promise<RawEvent | undefined> {
     let there = await this.archive.last(event.stream);
     if (there?.revision !== event.revision) {
@@ -122,7 +119,7 @@ const leaveOut = `It is of another application: export again without --all, or i
 
 const bytesOf = ({ events }: RawAppend): number => events.reduce((sum, { data }) => sum + data.length, 0);
 
-/** Numbers beyond 2^53 are compared by their digits: `$tb` of a deleted stream is one. */
+/** JSON.parse rounds numbers above 2^53, such as `$tb` of a deleted stream, so their digits are compared too. */
 const digits = (text: string): string => (text.match(/\d{16,}/g) ?? []).join();
 
 const saysTheSame = (a: RawEvent, b: RawEvent): boolean => {

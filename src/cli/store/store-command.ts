@@ -4,15 +4,15 @@ import { readConfig } from '../../config/config.ts';
 import { StoreLocked } from '../../embedded/index.ts';
 import { backupStore, CannotCopy } from '../../embedded/maintenance/backup.ts';
 import { compactStore } from '../../embedded/maintenance/compact.ts';
+import type { VerifyReport } from '../../embedded/maintenance/report.ts';
 import { NoStore, verifyStore } from '../../embedded/maintenance/verify.ts';
 import { Failure } from '../../process/failure.ts';
 import { withExamples } from '../examples.ts';
 import { type Progress, progressBar } from '../progress.ts';
-import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { documents, jsonOf, type Output, show } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 import { type ExportOptions, exportEvents } from './store-export.ts';
 import { importEvents } from './store-import.ts';
-import { inJson, showDamages } from './store-report.ts';
 
 interface Dir {
   readonly dir?: string;
@@ -33,7 +33,6 @@ name a new file in AUDIT_SINKS where it names one, start the server.`;
 const dirOption = ['--dir <folder>', 'the store (default: <DATA_DIR>/eventstore)'] as const;
 const anyStore = ['--dir <folder>', 'a store (default: EVENTSTORE_URL, or else <DATA_DIR>/eventstore)'] as const;
 
-/** `weir store`: what an operator does with the events as a whole. */
 export const storeCommand = (terminal: Terminal): Command => {
   const store = new Command('store').description('Verify, back up, export, import or compact the event store');
   withExamples(store, examples);
@@ -44,7 +43,7 @@ export const storeCommand = (terminal: Terminal): Command => {
       const json = jsonOf(terminal, options);
       const dir = filesOf(terminal, options);
       const report = await watched(terminal, 'Verifying', (progress) => verifyStore(dir, { progress: progress.at }));
-      json?.add({ dir, ...inJson(report) });
+      json?.add({ dir, ...reportInJson(report) });
       json?.end();
       if (!json) showDamages(terminal, dir, report, options);
       if (report.verdict === 'corrupt') throw new Failure(`The store in ${dir} is corrupt.`);
@@ -89,6 +88,30 @@ export const storeCommand = (terminal: Terminal): Command => {
   return store;
 };
 
+/** With names like those of the API. */
+const reportInJson = ({ purgedStreams, lastPosition, ...report }: VerifyReport): object => ({
+  ...report,
+  purged_streams: purgedStreams,
+  last_position: lastPosition,
+});
+
+const showDamages = (terminal: Terminal, dir: string, report: VerifyReport, options: Output): void => {
+  const { verdict, events, streams, purgedStreams, damages, more } = report;
+  const purged = purgedStreams === 0 ? '' : `, ${purgedStreams} of them with expired events removed`;
+  if (verdict === 'ok') {
+    terminal.out(`${dir}: ok. ${events} events of ${streams} streams${purged}.\n`);
+    return;
+  }
+  const rows = damages.map(({ position = null, stream = null, revision = null, what }) => ({
+    position,
+    stream,
+    revision,
+    what,
+  }));
+  show(terminal, rows, options);
+  if (more > 0) terminal.out(`… and ${more} more.\n`);
+};
+
 const filesOf = (terminal: Terminal, { dir }: Dir): string => {
   const config = readConfig(terminal.env);
   if (dir === undefined && config.EVENTSTORE_URL !== undefined) {
@@ -97,7 +120,7 @@ const filesOf = (terminal: Terminal, { dir }: Dir): string => {
   return dir ?? storeDir(config);
 };
 
-/** Runs a piece of work under a progress bar; what an operator can do something about ends in a sentence. */
+/** Runs work with a progress bar, and turns errors that an operator can fix into a `Failure`. */
 const watched = async <T>(terminal: Terminal, what: string, work: (progress: Progress) => Promise<T>): Promise<T> => {
   const progress = progressBar(terminal, what);
   try {

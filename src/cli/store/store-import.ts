@@ -2,34 +2,41 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { findStore } from '../../app/log/event-log.ts';
+import { checkpointOf } from '../../audit/log/checkpoint-event.ts';
+import { checkpointStream } from '../../audit/log/leaf.ts';
+import { systemClock } from '../../clock.ts';
 import { readConfig } from '../../config/config.ts';
 import type { RawAppend } from '../../eventstoredb/append.ts';
 import { openArchive } from '../../eventstoredb/archive.ts';
 import type { RawEvent } from '../../eventstoredb/client/raw-event.ts';
+import type { Target } from '../../eventstoredb/client/target.ts';
+import { connect } from '../../eventstoredb/connect.ts';
+import { logEvent } from '../../kernel/store/log-event.ts';
 import { logIdStream } from '../../kernel/store/log-id.ts';
+import type { Actor } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
 import { operatorContext } from '../operator.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { Importer } from './importer.ts';
-import { markImported, sizeSigned } from './mark-imported.ts';
 import { BadLine, readLine } from './store-line.ts';
 import { described, isCopied, Revisions, TOMBSTONE } from './store-streams.ts';
 
+const importedStream = 'log-imported';
 const EVENTS_PER_APPEND = 100;
 const BYTES_PER_APPEND = 256 * 1024;
-/** Appends under way at a store of ours. A cluster gets one at a time: only then is its order sure to be the file's. */
+/** Appends in flight to an embedded store. A cluster gets one at a time, because only then the order is sure to be kept. */
 const UNDER_WAY = 256;
 const BYTES_UNDER_WAY = 4 * 1024 * 1024;
 
 interface Contents {
   readonly events: number;
-  /** Leaves that the newest checkpoint of the audit log among them covers; null where they are no log of Weir's. */
+  /** Leaves that the newest checkpoint in the file covers; null if it is not a log of Weir. */
   readonly signed: number | null;
   readonly revisions: Revisions;
 }
 
-/** `weir store import`. The whole file is read before anything is written. */
+/** `weir store import`. The whole file is checked before anything is written. */
 export const importEvents = async (
   terminal: Terminal,
   options: { dir?: string; in: string },
@@ -89,7 +96,6 @@ const parsed = (file: string, number: number, line: string): ReturnType<typeof r
   }
 };
 
-/** Reads the file once, so that nothing is written from one that is damaged or cut off. */
 const survey = async (terminal: Terminal, file: string): Promise<Contents> => {
   const progress = progressBar(terminal, 'Reading the file');
   const revisions = new Revisions();
@@ -142,7 +148,7 @@ const writeAll = async ({ terminal, file, revisions, importer, window }: Work): 
   try {
     for await (const event of eventsOf(file, progress)) {
       if (!isCopied(event.stream) || revisions.incomplete.has(event.stream)) continue;
-      // The store writes metadata of its own after some events, so metadata is compared one by one.
+      // The store adds metadata of its own after some events, so metadata is compared one by one.
       const isAlone = event.revision === TOMBSTONE || described(event.stream) !== undefined;
       if (isAlone) await flush();
       const size = event.data.length + event.metadata.length + 2 * event.type.length;
@@ -159,7 +165,7 @@ const writeAll = async ({ terminal, file, revisions, importer, window }: Work): 
   }
 };
 
-/** An append that takes the next event in as long as it is of the same stream and there is room. */
+/** An append that can grow by events of the same stream up to a limit. */
 class AppendBatch implements RawAppend {
   readonly stream: string;
   readonly expected: bigint;
@@ -181,3 +187,32 @@ class AppendBatch implements RawAppend {
     return true;
   }
 }
+
+/** The size of the tree that a checkpoint signs; undefined for other events. */
+const sizeSigned = ({ stream: of, type, data }: RawEvent): number | undefined => {
+  if (of !== checkpointStream) return undefined;
+  try {
+    return checkpointOf({ type, data: JSON.parse(Buffer.from(data).toString('utf8')) as Record<string, unknown> })
+      ?.checkpoint.size;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Records permanently that the log is a copy, whose verification needs a checkpoint of the original. */
+const markImported = async (
+  target: Target,
+  { signed, events }: { readonly signed: number; readonly events: number },
+  actor: Actor,
+): Promise<void> => {
+  const store = connect(target);
+  try {
+    let revision: number | 'no_stream' = 'no_stream';
+    for await (const event of store.read(importedStream)) revision = event.revision;
+    const command = `import of ${events} events after ${revision}`;
+    const event = logEvent(command, importedStream, 'log.imported', { size: signed, events }, systemClock, actor);
+    await store.append(importedStream, [event], revision);
+  } finally {
+    await store.close();
+  }
+};

@@ -1,18 +1,17 @@
 import type { RawEvent } from '../../eventstoredb/client/raw-event.ts';
 
 /**
- * The lines of an export. One event a line:
+ * The lines of an export, one event a line:
  *   {"position":"571","stream":"key-1","revision":"0","id":"…","type":"…","created":1763697600000,"data":{…},"metadata":{…}}
- * `data` and `metadata` are JSON where writing that JSON again gives the very bytes that are stored; other JSON is there
- * as `data_text`, and what is no JSON as `data_base64` (with `"json":true` where the store calls it JSON all the same). The
- * last line is {"weir_export":1,"events":n}, so that a file cut off anywhere is known as such.
+ * `data` and `metadata` are JSON if serializing them gives the stored bytes; other JSON is in `data_text`, and other bytes are in
+ * `data_base64` (with `"json":true` if the store has them as JSON). The last line, {"weir_export":1,"events":n}, proves that the
+ * file is complete.
  */
 export interface LastLine {
   readonly weir_export: 1;
   readonly events: number;
 }
 
-/** The line cannot be read. */
 export class BadLine extends Error {}
 
 export const lineOf = (event: RawEvent): string => {
@@ -32,7 +31,7 @@ const partOf = (name: string, bytes: Uint8Array, isJson: boolean): Record<string
     const value: unknown = JSON.parse(text);
     if (JSON.stringify(value) === text) return { [name]: value };
   } catch {
-    // Called JSON by whoever wrote it.
+    // The writer marked it as JSON, but it is not.
   }
   return { [`${name}_text`]: text };
 };
@@ -72,7 +71,7 @@ const objectOf = (line: string): Record<string, unknown> => {
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Told below.
+    // Thrown below.
   }
   throw new BadLine('is not a JSON object');
 };

@@ -8,21 +8,17 @@ const METADATA = '$$';
 export const described = (stream: string): string | undefined =>
   stream.startsWith(METADATA) ? stream.slice(METADATA.length) : undefined;
 
-/**
- * Whether an event belongs into a copy. The store's own streams (`$…`) do not: another store has its own. Nor do
- * `replay-` streams: the secrets in them are sealed for a day, with a key that never leaves this machine.
- */
+/** Not copied: the store's own streams (`$…`), and `replay-` streams, whose values are sealed with a key of this machine. */
 export const isCopied = (stream: string): boolean => {
   const subject = described(stream) ?? stream;
   return !subject.startsWith('$') && !subject.startsWith('replay-');
 };
 
-/** Whether an event belongs to Weir, and not to another application of the same store. */
+/** False for streams of other applications in the same store. */
 export const isWeirs = (stream: string): boolean => isOurStream(described(stream) ?? stream);
 
-/** Follows the revisions of all streams and remembers those that have a hole or do not begin with their first event. */
+/** Tracks the revisions of all streams and finds streams with gaps. */
 export class Revisions {
-  /** The next revision that is due, by stream. */
   private readonly next = new Map<string, bigint>();
   private readonly broken = new Map<string, bigint>();
   readonly tombstoned = new Set<string>();
@@ -41,12 +37,12 @@ export class Revisions {
     return this.next.size;
   }
 
-  /** Streams that no store can be given as they are, since revisions are counted from 0 and without gaps. */
+  /** Streams with gaps or without their first event: no store can be given these revisions. */
   get incomplete(): ReadonlyMap<string, bigint> {
     return this.broken;
   }
 
-  /** One sentence on the incomplete streams, or undefined when there are none. */
+  /** A sentence on the incomplete streams; undefined if there are none. */
   complaint(): string | undefined {
     const { size } = this.broken;
     if (size === 0) return undefined;

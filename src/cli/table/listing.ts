@@ -1,26 +1,23 @@
 import { type Command, Option } from 'commander';
 import { seconds } from '../../clock.ts';
 import { dollars } from '../output.ts';
-import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { JsonOut } from './json-out.ts';
+import { printable, printableJson, type Terminal, UsageError } from '../terminal.ts';
 import { type Layout, layoutOf, recordOf, type TextColumn, tableOf } from './table.ts';
 
-/** What a field holds. Times are milliseconds and money micro-dollars, of a column that says so. */
+/** A field's value: times in milliseconds, money in micro-dollars, by its `Kind`. */
 export type Value = string | number | boolean | null | readonly string[];
 
-/** What a command shows: one row an object, the same fields in each, the most important ones first. */
+/** One row: the same fields in each, the most important ones first. */
 export type Shown = Readonly<Record<string, Value>>;
 
-/** How a field is shown; text that may be broken into lines where nothing is said. */
+/** How a field is shown; only `text` may be wrapped. */
 export type Kind = 'text' | 'id' | 'time' | 'money';
 
-/** The fields that are not plain text or numbers. */
 export type Kinds = Readonly<Record<string, Kind>>;
 
 const formats = ['table', 'wide', 'json', 'jsonl'] as const;
 type Format = (typeof formats)[number];
 
-/** What `listing` lets the user say. */
 export interface Output {
   readonly output?: Format;
   readonly json?: true;
@@ -34,7 +31,7 @@ const add = (command: Command, flags: string, description: string, choices?: rea
   command.addOption(choices ? option.choices(choices) : option);
 };
 
-/** A command that shows pages of text, or documents. */
+/** Adds the output options of a command that shows pages or documents. */
 export const documents = (command: Command): Command => {
   add(command, '-o, --output <format>', 'the same by name', formats);
   add(command, '--json', 'one JSON array');
@@ -43,13 +40,13 @@ export const documents = (command: Command): Command => {
   return command;
 };
 
-/** A command that shows rows: how it shows them is said everywhere in the same way. */
+/** Adds the output options of a command that shows rows. */
 export const listing = (command: Command): Command => {
   add(documents(command), '--utc', 'times in UTC; JSON always has them so');
   return command;
 };
 
-/** @throws UsageError where two formats are asked for */
+/** @throws UsageError if two formats are given */
 export const formatOf = ({ output, json, jsonl, wide }: Output): Format => {
   const asked = new Set<Format>();
   if (output) asked.add(output);
@@ -62,7 +59,7 @@ export const formatOf = ({ output, json, jsonl, wide }: Output): Format => {
 
 const two = (number: number): string => String(number).padStart(2, '0');
 
-/** A time to the second, in the zone of whoever reads it; in UTC it says so. */
+/** A time to the second, local or, marked with Z, in UTC. */
 export const timeText = (at: number, utc: true | undefined): string => {
   const date = new Date(at);
   if (utc) return `${date.toISOString().slice(0, 19).replace('T', ' ')}Z`;
@@ -83,7 +80,7 @@ const textOf = (value: Value, kind: Kind | undefined, utc: true | undefined): st
   return printable(typeof value === 'object' ? value.join(', ') : String(value));
 };
 
-/** As the API has it: times in Unix seconds, money in dollars. */
+/** The units of the API: Unix seconds and dollars. */
 const inJson = (value: Value, kind: Kind | undefined): Value => {
   if (isTime(kind, value)) return seconds(value);
   return isMoney(kind, value) ? value / 1_000_000 : value;
@@ -92,7 +89,30 @@ const inJson = (value: Value, kind: Kind | undefined): Value => {
 const documentOf = (row: Shown, kinds: Kinds): object =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, inJson(value, kinds[name])]));
 
-/** Where documents go as JSON; null where pages or tables are asked for. @throws UsageError where two formats are */
+/** Writes JSON incrementally, as one array or an object a line, without control characters. */
+class JsonOut {
+  readonly #terminal: Pick<Terminal, 'out'>;
+  readonly #format: 'json' | 'jsonl';
+  #count = 0;
+
+  constructor(terminal: Pick<Terminal, 'out'>, format: 'json' | 'jsonl') {
+    this.#terminal = terminal;
+    this.#format = format;
+  }
+
+  add(document: object): void {
+    const text = printableJson(JSON.stringify(document));
+    if (this.#format === 'jsonl') this.#terminal.out(`${text}\n`);
+    else this.#terminal.out(`${this.#count === 0 ? '[\n' : ',\n'}${text}`);
+    this.#count += 1;
+  }
+
+  end(): void {
+    if (this.#format === 'json') this.#terminal.out(this.#count === 0 ? '[]\n' : '\n]\n');
+  }
+}
+
+/** Null for the formats that are not JSON. @throws UsageError if two formats are given */
 export const jsonOf = (terminal: Pick<Terminal, 'out'>, options: Output): JsonOut | null => {
   const format = formatOf(options);
   return format === 'json' || format === 'jsonl' ? new JsonOut(terminal, format) : null;
@@ -111,10 +131,7 @@ const columnsOf = (rows: readonly Shown[], kinds: Kinds, utc: true | undefined):
     };
   });
 
-/**
- * Shows rows as they come. JSON goes out at once. A table waits for `flush` or `end`; rows behind the first ones stand in
- * the columns that those have made.
- */
+/** Shows rows as they arrive. JSON is written at once; a table on `flush` or `end`, later rows in the columns of the first ones. */
 export class Listing {
   readonly #terminal: Pick<Terminal, 'out' | 'err' | 'columns'>;
   readonly #isWide: boolean;
@@ -125,7 +142,6 @@ export class Listing {
   #count = 0;
   #layout: Layout | null | undefined;
 
-  /** @throws UsageError where two formats are asked for */
   constructor(terminal: Pick<Terminal, 'out' | 'err' | 'columns'>, options: Output, kinds: Kinds = {}) {
     this.#terminal = terminal;
     this.#isWide = formatOf(options) === 'wide';
@@ -134,14 +150,14 @@ export class Listing {
     this.#utc = options.utc;
   }
 
-  /** @param document what JSON has in the place of the row, where that is more */
+  /** @param document written as JSON instead of the row */
   add(row: Shown, document?: object): void {
     if (this.#json) this.#json.add(document ?? documentOf(row, this.#kinds));
     else this.#waiting.push(row);
     this.#count += 1;
   }
 
-  /** Shows what has come. More will come: texts get all of the width, since those may be longer. */
+  /** Shows the rows so far. Text columns get all of the width, since later texts may be longer. */
   flush(): void {
     this.#show(true);
   }
@@ -167,7 +183,7 @@ export class Listing {
   end(): void {
     this.#show(false);
     if (this.#json) this.#json.end();
-    // For people: whoever counts the lines of the answer counts none.
+    // On standard error, so that the output has no line.
     else if (this.#count === 0) this.#terminal.err('Nothing to show.\n');
   }
 
@@ -177,14 +193,14 @@ export class Listing {
   }
 }
 
-/** Shows rows as a table that fits the terminal, or as the options say. @throws UsageError */
+/** @throws UsageError */
 export const show = (terminal: Terminal, rows: Iterable<Shown>, options: Output, kinds?: Kinds): void => {
   const listed = new Listing(terminal, options, kinds);
   for (const row of rows) listed.add(row);
   listed.end();
 };
 
-/** Shows one thing, field by field; as JSON it is an array of one. @throws UsageError */
+/** Shows one row field by field; as JSON, an array of one. @throws UsageError */
 export const showOne = (terminal: Terminal, row: Shown, options: Output, kinds: Kinds = {}): void => {
   const format = formatOf(options);
   const width = format === 'wide' ? null : terminal.columns;

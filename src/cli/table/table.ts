@@ -1,24 +1,22 @@
 import { columnsOf, isWhole, wrapped } from './text-columns.ts';
 
-/** A column of texts that no terminal takes for anything else than texts. */
+/** A column of printable texts. */
 export interface TextColumn {
   readonly head: string;
   readonly cells: readonly string[];
-  /** Numbers stand at the right. */
   readonly align?: 'right';
-  /** Whether its cells may be broken into lines. */
   readonly wraps: boolean;
 }
 
 const gap = '  ';
-/** A column is not made narrower than this to make room for another. */
+/** Least width of a wrapped column. */
 const narrowest = 12;
-/** One column of many is no table any more. */
+/** With fewer columns, rows are shown as records. */
 const fewest = 2;
 
 const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, columnsOf(text)), 0);
 
-/** The columns that a column takes in full, and the fewest that it can do with. */
+/** Width in full, and the least possible width. */
 const needsOf = ({ head, cells, wraps }: TextColumn): { readonly full: number; readonly least: number } => {
   const full = Math.max(columnsOf(head), widest(cells));
   if (!wraps) return { full, least: full };
@@ -29,7 +27,7 @@ const needsOf = ({ head, cells, wraps }: TextColumn): { readonly full: number; r
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
 const gapsOf = (columns: number): number => gap.length * (columns - 1);
 
-/** How wide each column becomes: what is left is given to those that have least of it, until all have what they need. */
+/** Distributes the free width, one by one, to the narrowest column that needs more. */
 const widthsOf = (needs: readonly ReturnType<typeof needsOf>[], room: number): readonly number[] => {
   const widths = needs.map(({ least }) => least);
   for (let left = room - sum(widths); left > 0; left--) {
@@ -40,16 +38,16 @@ const widthsOf = (needs: readonly ReturnType<typeof needsOf>[], room: number): r
   return widths;
 };
 
-/** Which columns a table has and how wide each is: kept, so that rows can follow that come later. */
+/** Kept, so that later rows have the same columns. */
 export interface Layout {
   readonly columns: number;
   readonly widths: readonly number[];
 }
 
 /**
- * The layout that fits, with fewer columns where it must, the last ones first; null where not even the first two fit.
- * @param width columns of the terminal; null for a table as wide as it comes
- * @param fills whether the columns of texts share all that is left, for rows that come later
+ * Drops columns at the end until the rest fits; null if not even two fit.
+ * @param width of the terminal; null for unlimited
+ * @param fills whether text columns share all free width, for later rows
  */
 export const layoutOf = (columns: readonly TextColumn[], width: number | null, fills = false): Layout | null => {
   const needs = columns.map((column) => {
@@ -81,7 +79,7 @@ const rowOf = (cells: readonly string[], columns: readonly TextColumn[], { width
   );
 };
 
-/** The rows of a table, and its heads above them where they are wanted; each line ends. */
+/** The rows of a table, with a line of heads if wanted; ends with a newline. */
 export const tableOf = (columns: readonly TextColumn[], layout: Layout, withHeads: boolean): string => {
   const shown = columns.slice(0, layout.columns);
   const rows = Array.from({ length: shown[0]?.cells.length ?? 0 }, (_, row) => shown.map(({ cells }) => cells[row]!));
@@ -96,7 +94,7 @@ export const tableOf = (columns: readonly TextColumn[], layout: Layout, withHead
   return [...heads, ...lines].map((line) => `${line}\n`).join('');
 };
 
-/** One row as a list of its fields, for which there is always room: what does not fit beside its label goes below. */
+/** One row as a list of its fields, which fits any width: long values are wrapped beside their label. */
 export const recordOf = (columns: readonly TextColumn[], row: number, width: number | null): string => {
   const label = widest(columns.map(({ head }) => head));
   const margin = ' '.repeat(label + gap.length);

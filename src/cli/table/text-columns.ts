@@ -1,19 +1,15 @@
 import stringWidth from 'string-width';
 import { timeOfId } from '../../ids.ts';
 
-/** How many columns of a terminal a text takes. */
 export const columnsOf = (text: string): number => stringWidth(text);
 
 const characters = new Intl.Segmenter();
 
-/** Half an id or half an address is of no use to anybody: one is never broken, whatever room there is. */
+/** Ids and URLs are useless in part, so they are never broken. */
 export const isWhole = (word: string): boolean =>
   timeOfId(word.slice(word.indexOf('-') + 1)) !== null || /^https?:\/\//.test(word);
 
-/**
- * What of a word fits into so many columns, one character at least, and the rest: where the half of it can stay, behind
- * one of the characters that join the parts of a name.
- */
+/** Cuts a word to a width, at least one character, behind a joint such as `_` if that leaves more than half of it. */
 const cut = (word: string, columns: number): readonly [string, string] => {
   let [head, taken] = ['', 0];
   for (const { segment } of characters.segment(word)) {
@@ -28,7 +24,7 @@ const cut = (word: string, columns: number): readonly [string, string] => {
   return [head, word.slice(head.length)];
 };
 
-/** A text in lines of at most so many columns, broken between words, or within one that is longer than a line and is no id. */
+/** Wraps a text between words, or within a word that is longer than a line and is not an id or URL. */
 export const wrapped = (text: string, columns: number): string[] => {
   const lines: string[] = [];
   for (const paragraph of text.split('\n')) {

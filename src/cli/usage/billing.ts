@@ -22,7 +22,7 @@ interface Called {
   readonly command: Command;
 }
 type Commands = Pick<typeof organization.decide, 'topUp' | 'grant' | 'refund' | 'setSubscription' | 'endSubscription'>;
-/** What an entry says besides its reference. */
+/** An entry without its reference. */
 type Content<K extends keyof Commands> = Omit<CommandInput<Commands, K>, 'reference' | 'tiers'>;
 
 const examples = `
@@ -47,7 +47,7 @@ const referenceOf = (text: string): string => {
   return text;
 };
 
-/** What is paid, given or paid back, in whole micro-dollars. */
+/** Parses an amount above zero, in micro-dollars. */
 const sumOf = (text: string): number => {
   const micros = microsOf(text);
   if (micros === 0) throw new UsageError('The amount must be more than zero.');
@@ -56,7 +56,7 @@ const sumOf = (text: string): number => {
 
 const kinds: Kinds = { id: 'id', lifetime_paid: 'money', credits: 'money' };
 
-/** `weir billing`: payments, grants, refunds and subscriptions as events (contract B.1, F.7). */
+/** `weir billing` (contract B.1, F.7). */
 export const billingCommand = (terminal: Terminal): Command => {
   const billing = new Command('billing').description('Record payments, grants, refunds and subscriptions');
   withExamples(billing, examples);

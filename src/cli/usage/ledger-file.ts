@@ -18,14 +18,11 @@ const line = z.object({
 
 const cellsOf = (text: string): string[] => text.split(',').map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
 
-/** An empty cell says nothing. */
+/** Empty cells are omitted. */
 const record = (names: readonly string[], text: string): object =>
   Object.fromEntries(cellsOf(text).flatMap((cell, i) => (cell === '' ? [] : [[names[i] ?? '', cell]])));
 
-/**
- * An upstream's list of requests: a JSON object a line, or CSV whose first line has the names.
- * @throws Failure which says where it is not that
- */
+/** An upstream's list of requests: NDJSON, or CSV with a header line. @throws Failure with the line of the fault */
 export const readLedger = async (file: string): Promise<LedgerLine[]> => {
   const lines: LedgerLine[] = [];
   let names: readonly string[] | undefined;

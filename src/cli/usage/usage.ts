@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import {
   type Bucket,
   type Grouping,
@@ -9,9 +9,7 @@ import {
   type Width,
   widths,
 } from '../../admin/usage/usage-buckets.ts';
-import { existingEventLog } from '../../app/log/event-log.ts';
 import { dayMs, systemClock } from '../../clock.ts';
-import { readConfig } from '../../config/config.ts';
 import type { Settlement, UsageSum } from '../../domain/usage/usage-events.ts';
 import { timeOfId } from '../../ids.ts';
 import { Failure } from '../../process/failure.ts';
@@ -19,7 +17,8 @@ import { type Difference, reconcile } from '../../usage/reconcile.ts';
 import { settlementsBetween } from '../../usage/settlements.ts';
 import { parseTime } from '../audit-questions/moment.ts';
 import { withExamples } from '../examples.ts';
-import { asOperator } from '../operator.ts';
+import { asOperator, onLog } from '../operator.ts';
+import { oneOf, several } from '../option-values.ts';
 import { organizationOf } from '../resources/arguments.ts';
 import { jsonOf, type Kinds, listing, type Output, type Shown, show } from '../table/listing.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
@@ -32,21 +31,9 @@ Examples:
   weir usage org_01jd… --width 1h --from 2026-11-20T08:00:00Z --to 2026-11-21
   weir usage reconcile --ledger provider.ndjson --model claude`;
 
-/** Buckets of one table. */
 const mostBuckets = 10_000;
-/** Exit status where the ledger and what was settled are not the same. */
+/** Exit status if the ledger and the settlements differ. */
 const differs = 3;
-
-const oneOf =
-  <T extends string>(all: readonly T[]) =>
-  (text: string): T => {
-    const found = all.find((each) => each === text);
-    if (found === undefined) throw new InvalidArgumentError(`Give one of ${all.join(', ')}.`);
-    return found;
-  };
-const several =
-  <T>(parse: (text: string) => T) =>
-  (text: string, before: readonly T[] = []): readonly T[] => [...before, parse(text)];
 
 interface Asked extends Output {
   readonly from?: number;
@@ -55,7 +42,7 @@ interface Asked extends Output {
   readonly by?: readonly Grouping[];
 }
 
-/** `weir usage`: what organizations have used and what that cost (contract M.6), and whether an upstream says the same. */
+/** `weir usage` (contract M.6). */
 export const usageCommand = (terminal: Terminal): Command => {
   const usage = listing(withExamples(new Command('usage'), examples))
     .description('Show what an organization has used, or compare with an upstream’s own list')
@@ -150,13 +137,12 @@ const compare = async (terminal: Terminal, options: Compared): Promise<void> => 
   const first = options.from ?? times.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY);
   const end = options.to ?? times.reduce((most, at) => Math.max(most, at), Number.NEGATIVE_INFINITY) + 1;
   if (!(first < end)) throw new Failure('The ledger names no request of this gateway: say --from and --to.');
-  const log = await existingEventLog(readConfig(terminal.env));
-  try {
+  await onLog(terminal, async ({ store }) => {
     const found: Settlement[] = [];
     const named = new Set(ledger.map(({ request_id }) => request_id));
     const models = new Set(options.model);
-    // Settled up to a day later than it began.
-    for await (const each of settlementsBetween(log.store, first, end + dayMs)) {
+    // A request may be settled up to a day after it began.
+    for await (const each of settlementsBetween(store, first, end + dayMs)) {
       found.push(each);
       if (options.model === undefined && named.has(each.request_id)) models.add(each.model);
     }
@@ -165,9 +151,7 @@ const compare = async (terminal: Terminal, options: Compared): Promise<void> => 
       return named.has(request_id) || (models.has(model) && at >= first && at < end);
     };
     report(terminal, reconcile(ledger, found.filter(isMeant)), options);
-  } finally {
-    await log.close();
-  }
+  });
 };
 
 const tokensOf = (tokens: Difference['ours']): string =>

@@ -1,25 +1,23 @@
 import { day } from '../usage/day.ts';
 
-/** What credentials did, as it is recorded in batches: no command leads to it and no chart admits it. */
-
-/** Seconds that these records are kept, 400 days (contract C.6). What anybody decided is kept for as long as the log. */
+/** 400 days (contract C.6). */
 export const accessRecordSeconds = 400 * 24 * 3600;
 
-/** On `credentialUse-<day>`: the last uses of credentials, of whichever organizations, since their turn before. */
+/** On `credentialUse-<day>`: last uses of credentials of any organizations. */
 export interface CredentialsUsed {
   readonly type: 'credential.used';
   /** Unix seconds by credential. */
   readonly used: Readonly<Record<string, number>>;
 }
 
-/** On `denial-<organization>_<day>`: how often one credential was refused one route for one reason within one minute. */
+/** On `denial-<organization>_<day>`: refusals of one credential on one route with one code within a minute. */
 export interface AccessDenied {
   readonly type: 'access.denied';
   readonly credential_id: string;
   readonly credential_type: 'project_key' | 'admin_key' | 'oauth_client';
-  /** Of project keys. */
+  /** Only of project keys. */
   readonly project_id?: string;
-  /** Method and path as the route is documented, never as sent. */
+  /** Method and path as documented, never as sent. */
   readonly route: string;
   readonly code: string;
   readonly count: number;

@@ -1,32 +1,16 @@
-import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import type { Credential, CredentialFields } from './credential.ts';
+import { requireFuture } from './project-key.ts';
 
-/** An organization's Admin API key (contract B.4). The secret is never here; its peppered digest is. */
-export interface AdminKey {
-  readonly organizationId: string;
-  readonly name: string;
-  readonly permissions: readonly string[];
-  readonly createdAt: number;
+/** An organization's Admin API key (contract B.4), without its secret. */
+export interface AdminKey extends Credential {
   readonly expiresAt: number | null;
-  readonly digest: string;
-  readonly pepperId: string;
-  readonly redactedValue: string;
 }
 
 export type AdminKeyEvent =
-  | {
-      readonly type: 'admin_key.created';
-      readonly organization_id: string;
-      readonly name: string;
-      readonly permissions: readonly string[];
-      readonly created_at: number;
-      readonly expires_at: number | null;
-      readonly digest: string;
-      readonly pepper_id: string;
-      readonly redacted_value: string;
-    }
+  | ({ readonly type: 'admin_key.created'; readonly expires_at: number | null } & CredentialFields)
   | { readonly type: 'admin_key.deleted' }
-  /** The full key was shown once more to the credential that made it (contract I). */
+  /** The full key was shown again to its creator (contract I). */
   | { readonly type: 'admin_key.value_replayed' };
 
 const blank: AdminKey = {
@@ -74,11 +58,10 @@ const machine = chartOf<AdminKey, AdminKeyEvent>(apply).createMachine({
 type AdminKeyState = StateOf<typeof machine>;
 
 const decide = {
-  /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
+  /** Idempotent by the digest, so that a retry can follow a crash. */
   create: ({ data }: AdminKeyState, input: Omit<AdminKey, 'createdAt'> & { at: number }): AdminKeyEvent[] => {
     if (data.digest === input.digest) return [];
-    if (input.expiresAt !== null && input.expiresAt <= input.at)
-      throw fault('expires_at_not_future', { param: 'expires_at' });
+    requireFuture(input.expiresAt, input.at);
     return [
       {
         type: 'admin_key.created',
@@ -94,7 +77,7 @@ const decide = {
     ];
   },
   showAgain: (): AdminKeyEvent[] => [{ type: 'admin_key.value_replayed' }],
-  /** Of a key that is gone, or never came, it changes nothing. */
+  /** Idempotent, also without a key. */
   delete: ({ status }: AdminKeyState): AdminKeyEvent[] => (status === 'active' ? [{ type: 'admin_key.deleted' }] : []),
 };
 

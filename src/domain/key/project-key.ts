@@ -1,47 +1,34 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type State, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import type { Credential, CredentialFields } from './credential.ts';
 
-/** A project API key (contract B.3). The secret is never here; its peppered digest is. */
-export interface ProjectKey {
-  readonly organizationId: string;
+/** A project API key (contract B.3), without its secret. */
+export interface ProjectKey extends Credential {
   readonly projectId: string;
-  readonly name: string;
-  readonly permissions: readonly string[];
-  readonly createdAt: number;
   readonly expiresAt: number | null;
-  readonly digest: string;
-  readonly pepperId: string;
-  readonly redactedValue: string;
-  /** The key that it succeeds, and the one that succeeds it; null where it was not rotated. */
+  /** Predecessor and successor; null without a rotation. */
   readonly rotatedFrom: string | null;
   readonly rotatedTo: string | null;
-  /** Whose windows it is counted in: the first key of its line; null: its own. */
+  /** The first key of its chain of rotations, whose windows count it; null for itself. */
   readonly windowsOf: string | null;
 }
 
-/** The longest that a key may go on beside its successor (contract B.3). */
+/** Contract B.3. */
 export const longestGraceSeconds = 7 * 24 * 60 * 60;
 
-/** `rotation_refused`: a successor that came to nothing, since its predecessor had ended or had another one. */
+/** `rotation_refused`: a successor whose predecessor had ended or had another one. */
 type RevokeReason = 'requested' | 'project_archived' | 'rotation_refused';
 
 export type ProjectKeyEvent =
-  | {
+  | ({
       readonly type: 'project_key.created';
-      readonly organization_id: string;
       readonly project_id: string;
-      readonly name: string;
-      readonly permissions: readonly string[];
-      readonly created_at: number;
       readonly expires_at: number | null;
-      readonly digest: string;
-      readonly pepper_id: string;
-      readonly redacted_value: string;
-      /** Of a successor alone: both are ids of keys. */
+      /** Only of a successor: ids of keys. */
       readonly rotated_from?: string;
       readonly windows_of?: string;
-    }
-  /** It has a successor, and goes on until it expires. */
+    } & CredentialFields)
+  /** The key has a successor, and expires after its grace. */
   | { readonly type: 'project_key.rotated'; readonly successor_id: string; readonly expires_at: number }
   | {
       readonly type: 'project_key.updated';
@@ -53,7 +40,7 @@ export type ProjectKeyEvent =
   | { readonly type: 'project_key.reactivated' }
   | { readonly type: 'project_key.revoked'; readonly reason: RevokeReason }
   | { readonly type: 'project_key.expired' }
-  /** The full key was shown once more to the credential that made it (contract I). */
+  /** The full key was shown again to its creator (contract I). */
   | { readonly type: 'project_key.value_replayed' };
 
 const blank: ProjectKey = {
@@ -135,15 +122,7 @@ const machine = chartOf<ProjectKey, ProjectKeyEvent>(apply).createMachine({
   },
 });
 
-export interface CreateProjectKey {
-  readonly organizationId: string;
-  readonly projectId: string;
-  readonly name: string;
-  readonly permissions: readonly string[];
-  readonly expiresAt: number | null;
-  readonly digest: string;
-  readonly pepperId: string;
-  readonly redactedValue: string;
+export interface CreateProjectKey extends Omit<ProjectKey, 'createdAt' | 'rotatedFrom' | 'rotatedTo' | 'windowsOf'> {
   readonly rotatedFrom?: string;
   readonly windowsOf?: string;
   readonly at: number;
@@ -151,10 +130,10 @@ export interface CreateProjectKey {
 
 type ProjectKeyState = StateOf<typeof machine>;
 
-/** Whether its stream tells of no end; its time may be over all the same. */
+/** Without an end on its stream, even if it is overdue. */
 export const isOpen = ({ status }: State<ProjectKey>): boolean => status === 'active' || status === 'suspended';
 
-/** Whether its time is over and nothing on its stream says so yet. */
+/** Expired, but not yet on its stream. */
 const isOverdue = (state: ProjectKeyState, at: number): boolean =>
   isOpen(state) && state.data.expiresAt !== null && state.data.expiresAt <= at;
 
@@ -162,7 +141,7 @@ const refuseExpired = (state: ProjectKeyState, at: number): void => {
   if (state.status === 'expired' || isOverdue(state, at)) throw fault('api_key_expired', { status: 409 });
 };
 
-/** What a key has been rotated for stays so, whatever has become of the key since. */
+/** A finished rotation stays so, whatever became of the key. */
 const refuseRotation = (state: ProjectKeyState, { successorId, at }: { successorId: string; at: number }): void => {
   const { rotatedTo } = state.data;
   if (rotatedTo === successorId) return;
@@ -173,18 +152,22 @@ const refuseRotation = (state: ProjectKeyState, { successorId, at }: { successor
   if (state.status === 'suspended') throw fault('api_key_suspended', { status: 409 });
 };
 
+/** @throws Fault 422 `expires_at_not_future` */
+export const requireFuture = (expiresAt: number | null | undefined, at: number): void => {
+  if (expiresAt != null && expiresAt <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+};
+
 const wholeSecond = (at: number): number => Math.floor(at / 1000) * 1000;
 
-/** When the successor of a key expires: it lasts as long as the key was to last when it was made (contract B.3). */
+/** The successor has the same lifetime as the key (contract B.3). */
 export const successorExpiry = ({ createdAt, expiresAt }: ProjectKey, at: number): number | null =>
   expiresAt === null ? null : wholeSecond(at) + expiresAt - wholeSecond(createdAt);
 
 const decide = {
-  /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
+  /** Idempotent by the digest, so that a retry can follow a crash. */
   create: ({ data }: ProjectKeyState, input: CreateProjectKey): ProjectKeyEvent[] => {
     if (data.digest === input.digest) return [];
-    if (input.expiresAt !== null && input.expiresAt <= input.at)
-      throw fault('expires_at_not_future', { param: 'expires_at' });
+    requireFuture(input.expiresAt, input.at);
     return [
       {
         type: 'project_key.created',
@@ -202,12 +185,11 @@ const decide = {
       },
     ];
   },
-  /** Whether `rotate` would be refused, before a successor is made. */
   mayRotate: (state: ProjectKeyState, input: { successorId: string; at: number }): ProjectKeyEvent[] => {
     refuseRotation(state, input);
     return [];
   },
-  /** Ends it when the grace is over, or at its own expiry where that is sooner. Done again for the same successor it changes nothing. */
+  /** Expires at the end of the grace, or at its own expiry if sooner. Idempotent for the same successor. */
   rotate: (
     state: ProjectKeyState,
     input: { successorId: string; graceSeconds: number; at: number },
@@ -219,7 +201,6 @@ const decide = {
     const expires_at = expiresAt === null ? end : Math.min(expiresAt, end);
     return [{ type: 'project_key.rotated', successor_id: input.successorId, expires_at }];
   },
-  /** Changes what is given; a change to what is already so changes nothing. */
   update: (
     state: ProjectKeyState,
     input: { name?: string; permissions?: readonly string[]; expiresAt?: number | null; at: number },
@@ -227,8 +208,7 @@ const decide = {
     refuseExpired(state, input.at);
     const { data } = state;
     const { name = data.name, permissions = data.permissions, expiresAt = data.expiresAt } = input;
-    if (input.expiresAt != null && input.expiresAt <= input.at)
-      throw fault('expires_at_not_future', { param: 'expires_at' });
+    requireFuture(input.expiresAt, input.at);
     const isPutOff = (expiresAt ?? Number.POSITIVE_INFINITY) > (data.expiresAt ?? Number.POSITIVE_INFINITY);
     if (data.rotatedTo !== null && isOpen(state) && isPutOff)
       throw fault('api_key_rotated', { message: 'The API key has a successor: its end cannot be put off.' });
@@ -244,18 +224,18 @@ const decide = {
     refuseExpired(state, input.at);
     return state.status === 'active' ? [] : [{ type: 'project_key.reactivated' }];
   },
-  /** Revoking what is revoked changes nothing and is no error (contract B.3). */
+  /** Idempotent (contract B.3). */
   revoke: ({ status }: ProjectKeyState, input: { reason: RevokeReason }): ProjectKeyEvent[] =>
     status === 'revoked' ? [] : [{ type: 'project_key.revoked', reason: input.reason }],
   showAgain: (): ProjectKeyEvent[] => [{ type: 'project_key.value_replayed' }],
-  /** Latches what the clock already decided, so that a clock that goes back resurrects nothing. */
+  /** Makes the expiry final, even if the clock goes back. */
   expire: (state: ProjectKeyState, input: { at: number }): ProjectKeyEvent[] =>
     isOverdue(state, input.at) ? [{ type: 'project_key.expired' }] : [],
 };
 
 export const projectKey: Aggregate<ProjectKey, ProjectKeyEvent, typeof decide> = {
   category: 'projectKey',
-  // 2: `project_key.rotated`. Software that does not know of it must not go on and let a key work that has ended.
+  // 2: `project_key.rotated`. Older software would ignore the end of a key.
   version: 2,
   machine,
   apply,

@@ -1,28 +1,11 @@
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import type { Credential, CredentialFields } from '../key/credential.ts';
 
-/** A machine that may ask for access tokens by OAuth 2.0 client credentials (contract C.3). Of its secret only the digest is here. */
-export interface OAuthClient {
-  readonly organizationId: string;
-  readonly name: string;
-  /** The most that a token of it may be good for. */
-  readonly permissions: readonly string[];
-  readonly createdAt: number;
-  readonly digest: string;
-  readonly pepperId: string;
-  readonly redactedValue: string;
-}
+/** A machine that gets access tokens by OAuth 2.0 client credentials (contract C.3), without its secret. */
+export type OAuthClient = Credential;
 
 export type OAuthClientEvent =
-  | {
-      readonly type: 'oauth_client.created';
-      readonly organization_id: string;
-      readonly name: string;
-      readonly permissions: readonly string[];
-      readonly created_at: number;
-      readonly digest: string;
-      readonly pepper_id: string;
-      readonly redacted_value: string;
-    }
+  | ({ readonly type: 'oauth_client.created' } & CredentialFields)
   | { readonly type: 'oauth_client.deleted' };
 
 const blank: OAuthClient = {
@@ -77,7 +60,7 @@ const decide = {
       redacted_value: input.redactedValue,
     },
   ],
-  /** Of a client that is gone, or never came, it changes nothing. */
+  /** Idempotent, also without a client. */
   delete: ({ status }: OAuthClientState): OAuthClientEvent[] =>
     status === 'active' ? [{ type: 'oauth_client.deleted' }] : [],
 };

@@ -1,9 +1,6 @@
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 
-/**
- * An access token of an OAuth client (contract C.3). Its stream goes away two hours after the token was issued, so nothing
- * may be decided on it once the token is over.
- */
+/** An access token (contract C.3). Its stream expires after two hours, so an expired token gets no more events. */
 export interface OAuthToken {
   readonly clientId: string;
   readonly organizationId: string;
@@ -24,9 +21,9 @@ export type OAuthTokenEvent =
     }
   | { readonly type: 'oauth_token.revoked' };
 
-/** Seconds that a token works (contract C.3). */
+/** Contract C.3. */
 export const tokenSeconds = 3600;
-/** Seconds that the events of a token are kept. */
+/** Retention of a token's events. */
 export const tokenStreamSeconds = 7200;
 
 const blank: OAuthToken = { clientId: '', organizationId: '', scope: [], expiresAt: 0 };
@@ -52,10 +49,7 @@ const machine = chartOf<OAuthToken, OAuthTokenEvent>(apply).createMachine({
   },
 });
 
-export interface IssueToken {
-  readonly clientId: string;
-  readonly organizationId: string;
-  readonly scope: readonly string[];
+export interface IssueToken extends Omit<OAuthToken, 'expiresAt'> {
   readonly digest: string;
   readonly pepperId: string;
   readonly at: number;
@@ -76,7 +70,7 @@ const decide = {
       pepper_id: input.pepperId,
     },
   ],
-  /** Of a token that is over, or was revoked before, it changes nothing. */
+  /** Does nothing for an expired or revoked token. */
   revoke: ({ status, data }: OAuthTokenState, input: { at: number }): OAuthTokenEvent[] =>
     status === 'active' && data.expiresAt > input.at ? [{ type: 'oauth_token.revoked' }] : [],
 };

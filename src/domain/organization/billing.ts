@@ -1,18 +1,16 @@
 import { fault } from '../../errors.ts';
-import type { State } from '../../kernel/aggregate/aggregate.ts';
+import type { State, Upcasts } from '../../kernel/aggregate/aggregate.ts';
 import { PersistentMap } from '../../kernel/aggregate/persistent-map.ts';
 import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
 
-/** The ledger of an organization (contract B.1, F.7). Money is in whole micro-dollars; it lives on the organization's stream. */
+/** The ledger of an organization (contract B.1, F.7), in whole micro-dollars. */
 export interface Ledger {
-  /** Payments, subscription fees among them, less refunds: what the spend tier follows. */
+  /** Payments and subscription fees less refunds; decides the spend tier. */
   readonly lifetimePaid: number;
-  /** Top-ups and grants less refunds. */
   readonly credits: number;
   readonly subscription: BillingPlan;
-  /** The higher of the spend tier and the subscription tier. */
   readonly tier: Tier;
-  /** What the entry of each reference says: each counts once. */
+  /** The content of each entry by its reference, which counts once. */
   readonly references: PersistentMap<string>;
 }
 
@@ -47,7 +45,6 @@ type EntryEvent = Exclude<BillingEvent, { type: 'organization.tier_changed' }>;
 
 const dollars = (micros: number): string => `$${micros / 1_000_000}`;
 
-/** What an entry says besides its reference. */
 const contentOf = (event: EntryEvent): string => {
   switch (event.type) {
     case 'billing.credited':
@@ -67,7 +64,6 @@ const entered = (ledger: Ledger, event: EntryEvent, paid: number, credited: numb
   references: ledger.references.with(event.reference, contentOf(event)),
 });
 
-/** The ledger after one more event. */
 export const post = (ledger: Ledger, event: BillingEvent): Ledger => {
   switch (event.type) {
     case 'billing.credited':
@@ -81,10 +77,7 @@ export const post = (ledger: Ledger, event: BillingEvent): Ledger => {
   }
 };
 
-/**
- * An entry, and the change of tier that comes with it in the same append. The same entry again changes nothing; another one
- * under its reference is refused (contract B.1).
- */
+/** An entry, with its change of tier in the same append. A reference with another content is refused (contract B.1). */
 const enter = (ledger: Ledger, event: EntryEvent, tiers: TierTable | undefined): BillingEvent[] => {
   const before = ledger.references.get(event.reference);
   if (before === contentOf(event)) return [];
@@ -99,7 +92,7 @@ const enter = (ledger: Ledger, event: EntryEvent, tiers: TierTable | undefined):
   return to === ledger.tier ? [event] : [event, { type: 'organization.tier_changed', from: ledger.tier, to }];
 };
 
-/** Largest amount of one entry: a billion dollars, far below where whole micro-dollars stop being exact. */
+/** A billion dollars: far below the limit of exact numbers. */
 const largest = 1e15;
 
 const amountOf = (amount: number, least: number): number => {
@@ -113,25 +106,35 @@ const amountOf = (amount: number, least: number): number => {
 interface Entry {
   readonly amount: number;
   readonly reference: string;
-  /** The table whose thresholds hold; the built-in one where there is none. */
+  /** The built-in table by default. */
   readonly tiers?: TierTable;
 }
 
 export const billing = {
   topUp: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingEvent[] =>
     enter(data, { type: 'billing.credited', kind: 'payment', micro_dollars: amountOf(amount, 1), reference }, tiers),
-  /** Credit that nobody paid for: it counts to no tier. */
+  /** Credit without payment: it does not count towards a tier. */
   grant: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingEvent[] =>
     enter(data, { type: 'billing.credited', kind: 'grant', micro_dollars: amountOf(amount, 1), reference }, tiers),
   refund: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingEvent[] =>
     enter(data, { type: 'billing.refunded', micro_dollars: amountOf(amount, 1), reference }, tiers),
-  /** A fee counts to what was paid and adds no credit; there may be none (contract B.1). */
+  /** A fee, possibly zero, counts towards the tier and adds no credit (contract B.1). */
   setSubscription: ({ data }: State<Ledger>, input: Entry & { readonly plan: BillingPlan }): BillingEvent[] => {
     const { plan, reference, tiers } = input;
     const micro_dollars = amountOf(input.amount, 0);
     return enter(data, { type: 'billing.subscription_updated', plan, micro_dollars, reference }, tiers);
   },
-  /** Its half of the tier drops at once. */
   endSubscription: ({ data }: State<Ledger>, { reference, tiers }: Omit<Entry, 'amount'>): BillingEvent[] =>
     enter(data, { type: 'billing.subscription_updated', plan: 'Free', micro_dollars: 0, reference }, tiers),
+};
+
+/** Version 1 did not name the unit of amounts, and readers of the log took it for dollars. */
+const inMicroDollars = ({ amount, ...rest }: Readonly<Record<string, unknown>>) => ({ ...rest, micro_dollars: amount });
+
+export const organizationUpcasts: Upcasts = {
+  1: {
+    'billing.credited': inMicroDollars,
+    'billing.refunded': inMicroDollars,
+    'billing.subscription_updated': inMicroDollars,
+  },
 };

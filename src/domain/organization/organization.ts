@@ -1,26 +1,21 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 import { PersistentMap, PersistentSet } from '../../kernel/aggregate/persistent-map.ts';
-import { type BillingEvent, billing, type Ledger, post, unpaid } from './billing.ts';
-import { organizationUpcasts } from './billing-upcasts.ts';
+import { type BillingEvent, billing, type Ledger, organizationUpcasts, post, unpaid } from './billing.ts';
 
 interface AdmittedAdminKey {
   readonly writesAdminKeys: boolean;
   readonly expiresAt: number | null;
 }
 
-/**
- * An organization: its life, what it has paid, and who may hold its Admin keys (contract B.1, B.4).
- * Money is in whole micro-dollars.
- */
+/** An organization with its payments and admitted resources (contract B.1, B.4). Money is in whole micro-dollars. */
 export interface Organization extends Ledger {
   readonly name: string;
   readonly createdAt: number;
-  /** Admin keys admitted and not yet deleted: what the guard of the last one is decided on. */
+  /** Admitted and not yet deleted; protects the last one. */
   readonly adminKeys: PersistentMap<AdmittedAdminKey>;
-  /** Ids of the policies admitted and not yet deleted. */
   readonly policies: PersistentSet;
-  /** Ids of the OAuth clients admitted and not yet deleted: those that a close has to end. */
+  /** Ids, admitted and not yet deleted; a close ends them. */
   readonly oauthClients: PersistentSet;
 }
 
@@ -42,10 +37,10 @@ export type OrganizationEvent =
   | { readonly type: 'organization.oauth_client_issued'; readonly client_id: string }
   | { readonly type: 'organization.oauth_client_ended'; readonly client_id: string };
 
-/** Policies that an organization may have (contract B.5, 409 `policy_limit_reached`). */
+/** Contract B.5, 409 `policy_limit_reached`. */
 export const maxPolicies = 100;
 
-/** Admin keys that an organization may have, expired ones among them (contract B.4, 409 `admin_key_limit_reached`). */
+/** Expired ones included (contract B.4, 409 `admin_key_limit_reached`). */
 export const maxAdminKeys = 1000;
 
 const blank: Organization = {
@@ -155,18 +150,17 @@ const decide = {
   create: (_: OrganizationState, input: { name: string; at: number }): OrganizationEvent[] => [
     { type: 'organization.created', name: input.name, created_at: input.at },
   ],
-  /** Creates it unless a first run that a crash interrupted has done so. */
   createOnce: (state: OrganizationState, input: { name: string; at: number }): OrganizationEvent[] =>
     state.status === 'absent' ? decide.create(state, input) : [],
   suspend: (): OrganizationEvent[] => [{ type: 'organization.suspended' }],
   reactivate: (): OrganizationEvent[] => [{ type: 'organization.reactivated' }],
   ...billing,
-  /** Ends its OAuth clients in the same append: they are all known here. */
+  /** Ends the OAuth clients in the same append, since all are known here. */
   close: ({ data }: OrganizationState): OrganizationEvent[] => [
     { type: 'organization.closed' },
     ...data.oauthClients.ids().map(clientEnded),
   ],
-  /** Admits a key; only then is its own stream created. */
+  /** Precedes the key's own stream. */
   issueAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationEvent[] => {
     const { adminKeys } = state.data;
     if (adminKeys.size >= maxAdminKeys && !adminKeys.has(input.keyId)) {
@@ -176,12 +170,9 @@ const decide = {
     }
     return admitted(state, input);
   },
-  /** The same for the operator, however many there are: who has lost them all can delete none. */
+  /** For the operator, without the limit: without a key none can be deleted. */
   bootstrapAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationEvent[] => admitted(state, input),
-  /**
-   * Withdraws a key, unless nobody would be left who can make another (409 `last_admin_key`). Keys that were admitted and
-   * not made (`unmade`) can make none.
-   */
+  /** Refuses to end the last key that can create others (409 `last_admin_key`). `unmade`: admitted keys without a stream. */
   endAdminKey: (
     { data }: OrganizationState,
     input: { keyId: string; at: number; unmade: readonly string[] },
@@ -199,16 +190,16 @@ const decide = {
     if (!writer) throw fault('last_admin_key');
     return [{ type: 'organization.admin_key_ended', key_id: input.keyId }];
   },
-  /** Withdraws Admin keys of a closed organization, where nobody has to be left who can make others; `most` at a time. */
+  /** For a closed organization, without the protection of the last key. */
   dropAdminKeys: ({ data }: OrganizationState, input: { most: number }): OrganizationEvent[] =>
     data.adminKeys
       .keys()
       .slice(0, input.most)
       .map((key_id) => ({ type: 'organization.admin_key_ended', key_id })),
-  /** Withdraws the admission of a key that was never made. */
+  /** For an admitted key without a stream. */
   dropAdminKey: ({ data }: OrganizationState, input: { keyId: string }): OrganizationEvent[] =>
     data.adminKeys.has(input.keyId) ? [{ type: 'organization.admin_key_ended', key_id: input.keyId }] : [],
-  /** Admits a policy; only then is its own stream created. */
+  /** Precedes the policy's own stream. */
   issuePolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationEvent[] => {
     if (data.policies.has(input.policyId)) return [];
     if (data.policies.size >= maxPolicies) {
@@ -220,7 +211,7 @@ const decide = {
   },
   endPolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationEvent[] =>
     data.policies.has(input.policyId) ? [{ type: 'organization.policy_ended', policy_id: input.policyId }] : [],
-  /** Admits an OAuth client; only then is its own stream created. */
+  /** Precedes the client's own stream. */
   issueOAuthClient: (_: OrganizationState, input: { clientId: string }): OrganizationEvent[] => [
     { type: 'organization.oauth_client_issued', client_id: input.clientId },
   ],

@@ -1,21 +1,18 @@
-/** The tables of limits as data. */
-
 export type Tier = 0 | 1 | 2 | 3 | 4 | 5;
 export type Scope = 'key' | 'project' | 'organization';
 
 export interface TierLimits {
-  /** Requests started per minute and per day. */
   readonly rpm: number;
   readonly rpd: number;
   /** Input plus output tokens per minute. */
   readonly tpm: number;
-  /** Input plus output tokens per day; enforced at the organization alone. */
+  /** Input plus output tokens per day; only for organizations. */
   readonly tpd: number | null;
   readonly concurrent: number;
 }
 
 interface TierRow {
-  /** Lifetime payments that reach the tier, in whole US dollars, inclusive. */
+  /** Threshold of lifetime payments in whole US dollars, inclusive. */
   readonly paid: number;
   readonly subscription: string | null;
   readonly rpm: number;
@@ -29,7 +26,7 @@ const M = 1_000_000;
 const B = 1_000_000_000;
 const slots = (key: number, project: number, organization: number) => ({ key, project, organization });
 
-/** A row for each tier, from 0 (Free) to 5. An operator may have a table of their own (src/limits/tiers/tiers-file.ts). */
+/** Tiers 0 (Free) to 5. Operators can replace it (src/limits/tiers/tiers-file.ts). */
 export type TierTable = readonly [TierRow, TierRow, TierRow, TierRow, TierRow, TierRow];
 
 export const tiers: TierTable = [
@@ -41,7 +38,6 @@ export const tiers: TierTable = [
   { paid: 5_000, subscription: null, rpm: 900, tpm: 10 * M, rpd: 100_000, tpd: 50 * B, concurrent: slots(32, 32, 32) },
 ];
 
-/** Project limits are 1.5 times, organization limits twice the key's. */
 const multiplier: Readonly<Record<Scope, number>> = { key: 1, project: 1.5, organization: 2 };
 
 export const limitsFor = (tier: Tier, scope: Scope, table = tiers): TierLimits => {
@@ -56,11 +52,10 @@ export const limitsFor = (tier: Tier, scope: Scope, table = tiers): TierLimits =
   };
 };
 
-/** The tier that lifetime payments, in micro-dollars, have reached; thresholds are inclusive (contract F.7). */
+/** The tier of lifetime payments in micro-dollars; thresholds are inclusive (contract F.7). */
 export const tierOfSpend = (paidMicros: number, table = tiers): Tier =>
   table.findLastIndex(({ paid }) => paidMicros >= paid * M || paid === 0) as Tier;
 
-/** The tier that a subscription sets. */
 export const tierOfPlan = (plan: string, table = tiers): Tier =>
   Math.max(
     0,

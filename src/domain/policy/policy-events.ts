@@ -1,7 +1,6 @@
 import type { Changes } from '../../kernel/aggregate/aggregate.ts';
 import { defaultTerms, type Terms, type TermsFields, termsOf } from './policy-terms.ts';
 
-/** A published version; what it says never changes. */
 export interface PolicyVersion extends Terms {
   readonly id: string;
   /** 1, 2, … */
@@ -16,12 +15,12 @@ export interface Policy {
   readonly description: string;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Counts the accepted changes of every kind; callers name the one that they have seen. */
+  /** Counts all changes; callers name the one that they have seen. */
   readonly revision: number;
   readonly draft: Terms;
-  /** Null until the first publish. Its number is also the draft's base, since a publish leaves nothing unpublished. */
+  /** Null until the first publish. Its number is also the draft's base version. */
   readonly current: PolicyVersion | null;
-  /** The revision that the latest pause was given: who sends that pause again has caused it. 0 before the first. */
+  /** The revision of the latest pause, so that it can be repeated; 0 before the first. */
   readonly pausedRevision: number;
 }
 
@@ -39,7 +38,7 @@ export type PolicyEvent =
       readonly description: string;
       readonly updated_at: number;
     } & TermsFields)
-  /** Says in full what is in force from now on, so that this one event proves it. */
+  /** Contains everything in force, so that this event alone is the evidence. */
   | ({
       readonly type: 'policy.published';
       readonly version_id: string;
@@ -50,7 +49,6 @@ export type PolicyEvent =
   | { readonly type: 'policy.resumed'; readonly resumed_at: number }
   | { readonly type: 'policy.deleted'; readonly deleted_at: number };
 
-/** The data before the first event. */
 export const blankPolicy: Policy = {
   organizationId: '',
   name: '',
@@ -63,7 +61,6 @@ export const blankPolicy: Policy = {
   pausedRevision: 0,
 };
 
-/** The data at its next revision: every event is one. */
 const revised = (data: Policy, changes: Partial<Policy>): Policy => ({
   ...data,
   revision: data.revision + 1,

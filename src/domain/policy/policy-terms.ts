@@ -1,4 +1,4 @@
-/** What a policy says, in its draft and in each published version alike (contract B.5, H). */
+/** The content of a draft or a published version (contract B.5, H). */
 
 export const directions = ['request', 'response'] as const;
 export const modes = ['monitoring', 'enforcing'] as const;
@@ -13,12 +13,11 @@ export interface Terms {
   readonly direction: Direction;
   readonly mode: Mode;
   readonly scope: PolicyScope;
-  /** In the order in which they were given, which means nothing: a set. */
+  /** A set: the order has no meaning. */
   readonly projectIds: readonly string[];
   readonly thresholdBasisPoints: number;
 }
 
-/** The same as it stands in events and on the wire. */
 export interface TermsFields {
   readonly rule: string;
   readonly direction: Direction;
@@ -28,7 +27,6 @@ export interface TermsFields {
   readonly match_threshold_basis_points: number;
 }
 
-/** What a policy says where its author says nothing; there is no rule by default. */
 export const defaultTerms: Terms = {
   rule: '',
   direction: 'request',
@@ -47,7 +45,6 @@ export const fieldsOf = (terms: Terms): TermsFields => ({
   match_threshold_basis_points: terms.thresholdBasisPoints,
 });
 
-/** The terms with the given fields in place of their own. */
 export const edited = (
   terms: Terms,
   fields: { readonly [K in keyof TermsFields]?: TermsFields[K] | undefined },
@@ -75,7 +72,6 @@ export const sameTerms = (a: Terms, b: Terms): boolean =>
   a.thresholdBasisPoints === b.thresholdBasisPoints &&
   sameSet(a.projectIds, b.projectIds);
 
-/** Projects are named if and only if the policy is about projects. */
 export const scopeFits = (scope: PolicyScope, projectIds: readonly string[]): boolean =>
   (scope === 'project') === projectIds.length > 0;
 

@@ -12,11 +12,7 @@ import {
   type TermsFields,
 } from './policy-terms.ts';
 
-/**
- * `monitoring` and `enforcing` are one state here, `live`: no row of contract B.5 tells them apart, and which of the two
- * the wire shows follows from the current version's mode (`policyState`). An event then leads to the same state whatever it
- * holds, as the kernel's charts want it, and the events keep the names that the audit log has for them.
- */
+/** `live` is `monitoring` or `enforcing` by the current version (`policyState`), so an event's type decides the next state. */
 const machine = chartOf<Policy, PolicyEvent>(applyPolicy).createMachine({
   id: 'policy',
   context: blankPolicy,
@@ -40,7 +36,7 @@ const machine = chartOf<Policy, PolicyEvent>(applyPolicy).createMachine({
     paused: {
       on: {
         'policy.updated': { actions: 'apply' },
-        // Only a resume lifts a pause: the new version is current and inert.
+        // Stays paused: only a resume ends a pause.
         'policy.published': { actions: 'apply' },
         'policy.resumed': { target: 'live', actions: 'apply' },
         'policy.deleted': { target: 'deleted', actions: 'apply' },
@@ -52,17 +48,15 @@ const machine = chartOf<Policy, PolicyEvent>(applyPolicy).createMachine({
 
 export type PolicyState = 'draft' | 'paused' | Mode;
 
-/** The state that callers see (contract B.5). */
+/** Contract B.5. */
 export const policyState = ({ status, data }: State<Policy>): PolicyState =>
   status === 'live' && data.current ? data.current.mode : status === 'paused' ? 'paused' : 'draft';
 
-/** Whether a publish would change what is in force. */
 export const hasUnpublishedChanges = ({ current, draft }: Policy): boolean =>
   current === null || !sameTerms(draft, current);
 
 type PolicyChartState = StateOf<typeof machine>;
 
-/** Of two callers who have seen the same revision one is first; the other is told where the policy stands. */
 const expectRevision = ({ status, data }: PolicyChartState, revision: number): void => {
   if (status === 'deleted') throw fault('policy_not_found');
   if (revision !== data.revision) {
@@ -77,13 +71,13 @@ export interface PolicyChanges extends Partial<{ readonly [K in keyof TermsField
   readonly description?: string | undefined;
 }
 
-interface Aimed {
+interface AtRevision {
   readonly revision: number;
   readonly at: number;
 }
 
 const decide = {
-  /** A second creation comes from a reservation taken up after a crash, and finds what the first one made. */
+  /** After a crash, a retry finds what the first attempt created. */
   create: (
     { status }: PolicyChartState,
     input: { organizationId: string; name: string; description: string; terms: Terms; at: number },
@@ -93,10 +87,9 @@ const decide = {
     const { organizationId: organization_id, name, description, terms, at: created_at } = input;
     return [{ type: 'policy.created', organization_id, name, description, ...fieldsOf(terms), created_at }];
   },
-  /** Changes nothing; the answer is where the policy stands on its own stream, whatever the read models have seen. */
+  /** Reads the policy's own stream, since the read models may be behind. */
   look: (): PolicyEvent[] => [],
-  /** Edits the draft, the name and the description; what is in force stays as it is. */
-  update: (state: PolicyChartState, input: Aimed & { changes: PolicyChanges }): PolicyEvent[] => {
+  update: (state: PolicyChartState, input: AtRevision & { changes: PolicyChanges }): PolicyEvent[] => {
     expectRevision(state, input.revision);
     const { data } = state;
     const { name = data.name, description = data.description } = input.changes;
@@ -107,7 +100,7 @@ const decide = {
     if (name === data.name && description === data.description && sameTerms(draft, data.draft)) return [];
     return [{ type: 'policy.updated', name, description, ...fieldsOf(draft), updated_at: input.at }];
   },
-  publish: (state: PolicyChartState, input: Aimed & { versionId: string }): PolicyEvent[] => {
+  publish: (state: PolicyChartState, input: AtRevision & { versionId: string }): PolicyEvent[] => {
     expectRevision(state, input.revision);
     const { data } = state;
     if (!hasUnpublishedChanges(data)) throw fault('policy_no_unpublished_changes');
@@ -115,19 +108,18 @@ const decide = {
     const fields = fieldsOf(data.draft);
     return [{ type: 'policy.published', version_id: input.versionId, version, ...fields, published_at: input.at }];
   },
-  /** The same pause again changes nothing, so that a client may repeat one whose answer it has not seen. */
-  pause: (state: PolicyChartState, input: Aimed): PolicyEvent[] => {
+  /** The same pause may be repeated by a client that has not seen the answer. */
+  pause: (state: PolicyChartState, input: AtRevision): PolicyEvent[] => {
     const isPaused = state.status === 'paused';
     const isRepeated = isPaused && state.data.pausedRevision === input.revision;
     if (!isRepeated) expectRevision(state, input.revision);
     return isPaused ? [] : [{ type: 'policy.paused', paused_at: input.at }];
   },
-  /** Brings back what was published, never the draft. */
-  resume: (state: PolicyChartState, input: Aimed): PolicyEvent[] => {
+  resume: (state: PolicyChartState, input: AtRevision): PolicyEvent[] => {
     expectRevision(state, input.revision);
     return [{ type: 'policy.resumed', resumed_at: input.at }];
   },
-  delete: (state: PolicyChartState, input: Aimed): PolicyEvent[] => {
+  delete: (state: PolicyChartState, input: AtRevision): PolicyEvent[] => {
     expectRevision(state, input.revision);
     return [{ type: 'policy.deleted', deleted_at: input.at }];
   },

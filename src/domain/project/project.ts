@@ -2,15 +2,14 @@ import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 import { PersistentSet } from '../../kernel/aggregate/persistent-map.ts';
 
-/** A project: its life, and which keys it has admitted (contract B.2). */
+/** A project with its admitted keys (contract B.2). */
 export interface Project {
   readonly organizationId: string;
   readonly name: string;
   readonly createdAt: number;
   readonly archivedAt: number | null;
-  /** Models that its keys may use; null: all (contract B.2). */
+  /** Null: all (contract B.2). */
   readonly allowedModels: readonly string[] | null;
-  /** Ids of the keys admitted and not yet ended. */
   readonly liveKeys: PersistentSet;
 }
 
@@ -27,7 +26,7 @@ export type ProjectEvent =
   | { readonly type: 'project.key_issued'; readonly key_id: string }
   | { readonly type: 'project.key_ended'; readonly key_id: string };
 
-/** Live keys that a project may have (contract B.3, 409 `api_key_limit_reached`). */
+/** Contract B.3, 409 `api_key_limit_reached`. */
 export const maxLiveKeys = 1000;
 
 const blank: Project = {
@@ -81,10 +80,10 @@ const decide = {
   create: (_: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectEvent[] => [
     { type: 'project.created', organization_id: input.organizationId, name: input.name, created_at: input.at },
   ],
-  /** Creates it unless an attempt that a crash interrupted has done so. */
+  /** Idempotent, for a retry after a crash. */
   createOnce: (state: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectEvent[] =>
     state.data.organizationId === input.organizationId ? [] : decide.create(state, input),
-  /** What is not given stays; what is the same already is no change, but of an archived project. */
+  /** Only real changes are events; any change of an archived project is refused by the chart. */
   update: (
     { status, data }: ProjectState,
     { name, allowedModels: models }: { readonly name?: string; readonly allowedModels?: readonly string[] | null },
@@ -96,10 +95,10 @@ const decide = {
       ? []
       : [{ type: 'project.models_allowed', models } as const]),
   ],
-  /** Archiving what is archived changes nothing and is no error (contract B.2). */
+  /** Idempotent (contract B.2). */
   archive: ({ status }: ProjectState, input: { at: number }): ProjectEvent[] =>
     status === 'archived' ? [] : [{ type: 'project.archived', archived_at: input.at }],
-  /** Admits a key; only then is its own stream created. */
+  /** Precedes the key's own stream. */
   issueKey: ({ status, data }: ProjectState, input: { keyId: string }): ProjectEvent[] => {
     if (data.liveKeys.has(input.keyId)) return [];
     if (status === 'active' && data.liveKeys.size >= maxLiveKeys) {
@@ -111,7 +110,7 @@ const decide = {
   },
   endKey: ({ data }: ProjectState, input: { keyId: string }): ProjectEvent[] =>
     data.liveKeys.has(input.keyId) ? [{ type: 'project.key_ended', key_id: input.keyId }] : [],
-  /** The same of every live key that has ended by what is known elsewhere. */
+  /** Ends the live keys whose own streams have ended. */
   endKeys: ({ data }: ProjectState, input: { hasEnded: (keyId: string) => boolean }): ProjectEvent[] =>
     data.liveKeys
       .ids()

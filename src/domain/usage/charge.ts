@@ -1,24 +1,19 @@
 import { hash } from 'node:crypto';
 
-/** Plain decimals of US dollars, for one token of each kind, one image and one request (contract A.4). */
-interface UsualPrices {
-  readonly prompt: string;
-  readonly completion: string;
-  readonly input_cache_read: string;
-  readonly input_cache_write: string;
-  readonly image: string;
-  readonly request: string;
-}
+/** Decimal US dollars per token, image and request (contract A.4). */
+const usualKinds = ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'image', 'request'] as const;
+type Usual = (typeof usualKinds)[number];
+type UsualPrices = { readonly [kind in Usual]: string };
 
-/** What some upstreams bill at other prices, or beside tokens: for one token, or one search. Absent where nobody has said it. */
+/** Kinds that some upstreams bill separately, per token or search; absent if not declared. */
 const furtherKinds = ['input_cache_write_long', 'input_audio', 'output_audio', 'web_search', 'file_search'] as const;
 type Further = (typeof furtherKinds)[number];
 export type Prices = UsualPrices & { readonly [kind in Further]?: string };
 
-/** What a model costs, and what it costs where its upstream serves a request in another way than the usual one. */
+/** With the prices of service tiers that differ. */
 export type Pricing = Prices & { readonly service_tiers?: Readonly<Record<string, Prices>> };
 
-/** Tokens of four kinds; `input_tokens` excludes cached ones. */
+/** `input_tokens` excludes cached ones. */
 export interface Tokens {
   readonly input_tokens: number;
   readonly output_tokens: number;
@@ -26,34 +21,32 @@ export interface Tokens {
   readonly cache_read_input_tokens: number;
 }
 
-/** What of a request may have a price of its own (contract M.4). None of it is 0. */
+/** Parts of a request with prices of their own (contract M.4). Never 0. */
 export type Details = {
-  /** How the upstream has served it, in its own word, where that is not the usual way. */
+  /** The upstream's name of the service tier, unless it is the standard one. */
   readonly service_tier?: string;
-  /** `input_cache_write_long` are some of the tokens that went into a cache, the audio some of the others. */
+  /** `input_cache_write_long` is a part of the cache writes, audio a part of the other tokens. */
 } & { readonly [kind in Further]?: number };
 
-/** What one request has taken. */
 export interface Taken extends Tokens {
   readonly images: number;
   readonly details?: Details | null;
 }
 
-type Kind = keyof UsualPrices | Further;
+type Kind = Usual | Further;
 type Rates = Readonly<Record<Kind, bigint>>;
 
-/** The prices of one model, made ready. */
 export interface Price {
-  /** The same model at the same prices has the same id, whoever declares it. */
+  /** A hash of model and prices. */
   readonly id: string;
   readonly model: string;
   readonly pricing: Pricing;
   readonly isFree: boolean;
   /** Whole pico-dollars (10⁻¹² US dollars). */
   readonly pico: Rates;
-  /** The same of each service tier that has prices. */
+  /** By service tier. */
   readonly tiers: ReadonlyMap<string, Rates>;
-  /** The most that one of each may cost, however it is served: all input costs `prompt`, all output `completion`. */
+  /** Upper bounds of any request: the most expensive input, output and so on. */
   readonly dearest: Rates;
 }
 
@@ -61,24 +54,17 @@ const decimals = 12;
 const inMicro = 1_000_000;
 const picoInMicro = BigInt(inMicro);
 
-/** A plain decimal of at most 12 decimals in whole units of 10⁻¹². */
+/** A decimal with at most 12 places, in units of 10⁻¹². */
 const picoOf = (decimal: string): bigint => {
   const [whole = '0', part = ''] = decimal.split('.');
   return BigInt(whole + part.padEnd(decimals, '0'));
 };
 
-/** The same number in the same words: without zeros at its end. */
 const plain = (decimal: string): string =>
   decimal.includes('.') ? decimal.replace(/0+$/, '').replace(/\.$/, '') : decimal;
 
-const usualOf = ({ prompt, completion, input_cache_read, input_cache_write, image, request }: Prices): UsualPrices => ({
-  prompt: plain(prompt),
-  completion: plain(completion),
-  input_cache_read: plain(input_cache_read),
-  input_cache_write: plain(input_cache_write),
-  image: plain(image),
-  request: plain(request),
-});
+const usualOf = (prices: Prices): UsualPrices =>
+  Object.fromEntries(usualKinds.map((kind) => [kind, plain(prices[kind])])) as UsualPrices;
 
 const furtherOf = (prices: Prices): { readonly [kind in Further]?: string } =>
   Object.fromEntries(
@@ -95,7 +81,7 @@ const tiersOf = ({ service_tiers: tiers }: Pricing): { readonly service_tiers?: 
   return { service_tiers: Object.fromEntries(each) };
 };
 
-/** Each kind with the price that it has, or that it falls back to: nobody pays more than for what it is one of. */
+/** With the defaults of undeclared kinds. */
 const everyOf = (prices: Prices): Readonly<Record<Kind, string>> => ({
   input_cache_write_long: prices.input_cache_write,
   input_audio: prices.prompt,
@@ -108,36 +94,22 @@ const everyOf = (prices: Prices): Readonly<Record<Kind, string>> => ({
 const ratesOf = (prices: Prices): Rates =>
   Object.fromEntries(Object.entries(everyOf(prices)).map(([kind, decimal]) => [kind, picoOf(decimal)])) as Rates;
 
-const greatest = (all: readonly Rates[], ...kinds: readonly Kind[]): bigint => {
-  let most = 0n;
-  for (const rates of all) for (const kind of kinds) if (rates[kind] > most) most = rates[kind];
-  return most;
-};
+/** Kinds that the same tokens, searches or images may be charged as. */
+const alternatives: readonly (readonly Kind[])[] = [
+  ['prompt', 'input_cache_read', 'input_cache_write', 'input_cache_write_long', 'input_audio'],
+  ['completion', 'output_audio'],
+  ['web_search', 'file_search'],
+  ['image'],
+  ['request'],
+];
 
 const dearestOf = (all: readonly Rates[]): Rates => {
-  const input = greatest(
-    all,
-    'prompt',
-    'input_cache_read',
-    'input_cache_write',
-    'input_cache_write_long',
-    'input_audio',
-  );
-  const output = greatest(all, 'completion', 'output_audio');
-  const search = greatest(all, 'web_search', 'file_search');
-  return {
-    prompt: input,
-    input_cache_read: input,
-    input_cache_write: input,
-    input_cache_write_long: input,
-    input_audio: input,
-    completion: output,
-    output_audio: output,
-    image: greatest(all, 'image'),
-    request: greatest(all, 'request'),
-    web_search: search,
-    file_search: search,
-  };
+  const dearest = alternatives.flatMap((kinds) => {
+    let most = 0n;
+    for (const rates of all) for (const kind of kinds) if (rates[kind] > most) most = rates[kind];
+    return kinds.map((kind) => [kind, most]);
+  });
+  return Object.fromEntries(dearest) as Rates;
 };
 
 export const priceOf = (model: string, declared: Pricing): Price => {
@@ -145,7 +117,7 @@ export const priceOf = (model: string, declared: Pricing): Price => {
   const further = { ...furtherOf(declared), ...tiersOf(declared) };
   const standard = { ...usual, ...furtherOf(declared) };
   const pricing = { ...usual, ...further };
-  // Prices from before there were further ones keep their ids.
+  // Without further prices the id is the same as in older versions.
   const named = [model, ...Object.values(usual), ...(Object.keys(further).length > 0 ? [further] : [])];
   const id = `price_${hash('sha256', JSON.stringify(named)).slice(0, 24)}`;
   const pico = ratesOf(standard);
@@ -157,11 +129,9 @@ export const priceOf = (model: string, declared: Pricing): Price => {
 
 const amountOf = (count: number): bigint => BigInt(Math.max(0, Math.trunc(count)));
 
-/** One line of a charge: so many of one kind at its price. */
 export interface ChargeLine {
   readonly kind: Kind;
   readonly count: number;
-  /** A plain decimal. */
   readonly price: string;
   readonly pico: bigint;
 }
@@ -169,7 +139,7 @@ export interface ChargeLine {
 const isCharged = ({ input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens }: Tokens) =>
   input_tokens + output_tokens + cache_creation_input_tokens + cache_read_input_tokens > 0;
 
-/** So many of each kind, no token in two of them. A request that took no token costs nothing. */
+/** Disjoint kinds. A request without tokens is free. */
 const countsOf = (taken: Taken): readonly (readonly [Kind, number])[] => {
   const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, images } = taken;
   const { input_cache_write_long: long = 0, input_audio = 0, output_audio = 0 } = taken.details ?? {};
@@ -192,7 +162,7 @@ const countsOf = (taken: Taken): readonly (readonly [Kind, number])[] => {
 
 const tierOf = ({ details }: Taken): string => details?.service_tier ?? '';
 
-/** The kinds that a request is charged for; of those that most requests have none of, the ones that it has. */
+/** Lines of the further kinds are left out if they are zero. */
 export const chargeLines = ({ pricing, pico, tiers }: Price, taken: Taken): readonly ChargeLine[] => {
   const tier = tierOf(taken);
   const rates = tiers.get(tier) ?? pico;
@@ -202,7 +172,7 @@ export const chargeLines = ({ pricing, pico, tiers }: Price, taken: Taken): read
     .map(([kind, count]) => ({ kind, count, price: decimals[kind], pico: amountOf(count) * rates[kind] }));
 };
 
-/** The same sum without BigInt, which costs each request three microseconds. Beyond 2⁵³ it is not exact. */
+/** Without BigInt, which takes three microseconds per request. Inexact above 2⁵³. */
 const picoSum = (pico: Rates, taken: Taken): number => {
   const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, images } = taken;
   const of = (price: bigint, count: number): number => Math.max(0, Math.trunc(count)) * Number(price);
@@ -223,13 +193,10 @@ const microOf = (rates: Rates, taken: Taken): number => {
   return micro > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(micro);
 };
 
-/**
- * What a request costs, in whole micro-dollars: the exact sum over its kinds, rounded once, half a micro-dollar upwards
- * (contract M.4). A service tier that has no prices costs what the usual one does.
- */
+/** The exact sum, rounded once, half up (contract M.4). A service tier without prices costs the standard price. */
 export const microDollarsOf = ({ isFree, pico, tiers }: Price, taken: Taken): number =>
   isFree ? 0 : microOf(tiers.get(tierOf(taken)) ?? pico, taken);
 
-/** The most that a request costs which takes no more than this, of whichever kinds and however it is served. */
+/** An upper bound for a request with at most these amounts. */
 export const mostMicroDollarsOf = ({ isFree, dearest }: Price, taken: Taken): number =>
   isFree ? 0 : microOf(dearest, taken);

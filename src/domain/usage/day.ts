@@ -1,8 +1,8 @@
 const dayMs = 86_400_000;
-/** Of the day that was asked for last: every account of a request asks for its own. */
+/** A cache, since every account asks for its day. */
 let last = { day: Number.NaN, name: '' };
 
-/** `20261120`, in UTC: what the names of daily streams end with. */
+/** `20261120`, in UTC. */
 export const day = (at: number): string => {
   const number = Math.floor(at / dayMs);
   if (number !== last.day) last = { day: number, name: new Date(at).toISOString().slice(0, 10).replaceAll('-', '') };

@@ -1,21 +1,16 @@
 import type { Pricing, Taken } from './charge.ts';
 import { day } from './day.ts';
 
-/** What requests took and what that costs, as it is recorded in batches: no command leads to it and no chart admits it. */
-
-/** Seconds that accounts of requests are kept, 400 days (contract M.5). What they come to is kept for as long as the log. */
+/** 400 days (contract M.5). Their totals are kept forever. */
 export const accountSeconds = 400 * 24 * 3600;
 
-/** In the words of the rules of policies (contract H). */
+/** As in rules of policies (contract H). */
 export type Api = 'messages' | 'chat.completions' | 'responses';
 
-/**
- * Who has counted the tokens (contract M.2): `final`, the upstream, all of them; `partial`, the upstream a part; `estimated`,
- * nobody but Weir.
- */
+/** Who counted the tokens (contract M.2): the upstream, the upstream in part, or Weir. */
 export type UsageSource = 'final' | 'partial' | 'estimated';
 
-/** The account of one request that was given to its upstream. There is exactly one. */
+/** The one account of a request that reached its upstream. */
 export interface Settlement extends Taken {
   readonly request_id: string;
   readonly organization_id: string;
@@ -24,12 +19,11 @@ export interface Settlement extends Taken {
   readonly model: string;
   readonly api: Api;
   readonly usage_source: UsageSource;
-  /** The id of the price by which it was charged. */
   readonly price: string;
   readonly micro_dollars: number;
-  /** Of the answer; 499 where the client left before it was complete, 500 where the gateway ended in the middle. */
+  /** Of the answer; 499 if the client left early, 500 if the gateway ended in between. */
   readonly status: number;
-  /** Milliseconds: the moment, from the question to the upstream to it, and to the first part of the answer, if there was one. */
+  /** Milliseconds: the time; since the call of the upstream; from it to the first part of the answer, if any. */
   readonly settled_at: number;
   readonly duration_ms: number;
   readonly first_token_ms: number | null;
@@ -37,11 +31,11 @@ export interface Settlement extends Taken {
 
 type Value = Settlement[keyof Settlement];
 
-/** On `usage-<day>`: the accounts of requests, of whichever organizations, as a table: names would be half of it. */
+/** On `usage-<day>`: accounts of any organizations, as a table without repeated names, which would double its size. */
 export interface UsageSettled {
   readonly type: 'usage.settled';
   readonly fields: readonly string[];
-  /** An account each, its values in the order of `fields`. */
+  /** One account each, in the order of `fields`. */
   readonly rows: readonly (readonly Value[])[];
 }
 
@@ -66,14 +60,14 @@ const fields = [
   'first_token_ms',
 ] as const satisfies readonly (keyof Settlement)[];
 
-/** What few accounts have comes last, and in events only where one of them has it. */
+/** `details` is last, and only in events that have some. */
 const allFields = [...fields, 'details'] as const;
 
 const blank = Object.fromEntries(fields.map((field) => [field, null])) as Record<string, unknown>;
 
-/** The account that has these values. @param names of them, by default in an order that does not change */
+/** @param names of the values, by default all fields */
 export const accountOf = (row: readonly unknown[], names: readonly string[] = allFields): Settlement => {
-  // A copy has its shape from the beginning: to make one of entries costs ten times as much, and there is one per request.
+  // Copying an object of this shape is ten times as fast as Object.fromEntries, and this runs for each request.
   const account = { ...blank };
   for (let i = 0; i < row.length; i++) account[names[i]!] = row[i];
   return account as unknown as Settlement;
@@ -84,7 +78,6 @@ export const usageSettled = (settlements: readonly Settlement[]): Omit<UsageSett
   return { fields: named, rows: settlements.map((settlement) => named.map((field) => settlement[field] ?? null)) };
 };
 
-/** The requests that an event has the accounts of. */
 export const settledIn = (data: Readonly<Record<string, unknown>>): string[] => {
   const { fields: names, rows } = data as unknown as UsageSettled;
   const place = names.indexOf('request_id');
@@ -96,19 +89,17 @@ export const settlementsOf = (data: Readonly<Record<string, unknown>>): Settleme
   return rows.map((row) => accountOf(row, names));
 };
 
-/** What is summed of an account. */
+/** The part of an account that is summed. */
 export interface Use {
   readonly organizationId: string;
   readonly projectId: string;
   readonly keyId: string;
   readonly model: string;
-  /** Milliseconds: the moment of its settlement. */
   readonly at: number;
-  /** Of this one request. */
   readonly sum: UsageSum;
 }
 
-/** The same accounts without what no sum needs, at a third of the cost: every read model and each request passes here. */
+/** A third of the cost of `settlementsOf`: it runs for each request and read model. */
 export function* usesIn(data: Readonly<Record<string, unknown>>): Generator<Use> {
   const { fields: names, rows } = data as unknown as UsageSettled;
   const place = (name: (typeof fields)[number]): number => names.indexOf(name);
@@ -123,7 +114,7 @@ export function* usesIn(data: Readonly<Record<string, unknown>>): Generator<Use>
   const money = place('micro_dollars');
   for (const row of rows) {
     const counts = [row[input], row[output], row[creation], row[read], row[money]];
-    // We write none of less than nothing: it would be credit.
+    // Weir writes no negative amounts, which would be credit.
     if (!counts.every(isCount) || !Number.isFinite(row[at])) continue;
     if (![row[organization], row[project], row[key]].every(isId) || !isText(row[model], longestModel)) continue;
     const sum: UsageSum = {
@@ -147,11 +138,11 @@ export function* usesIn(data: Readonly<Record<string, unknown>>): Generator<Use>
 
 const isCount = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;
 const isText = (value: unknown, longest: number): boolean => typeof value === 'string' && value.length <= longest;
-/** Rows of sums are kept by these, and a key of theirs has its bound. */
+/** These become keys of rows, whose length is limited. */
 const [longestId, longestModel] = [100, 200];
 const isId = (value: unknown): boolean => isText(value, longestId);
 
-/** Sums of requests: how many, their tokens of four kinds, and micro-dollars. */
+/** Money in micro-dollars. */
 export interface UsageSum {
   readonly requests: number;
   readonly input: number;
@@ -161,15 +152,25 @@ export interface UsageSum {
   readonly microDollars: number;
 }
 
-/**
- * On `usageTotal-organizations`: all that organizations have ever used, which stays when the accounts are gone. An organization's sum
- * is that of its accounts in front of the last event before this one that names it: nothing, where this is the first. So whoever has read
- * the log up to here can tell which of the accounts that are still there are in it.
- */
+export const sumFields = [
+  'requests',
+  'input',
+  'output',
+  'cacheCreation',
+  'cacheRead',
+  'microDollars',
+] as const satisfies readonly (keyof UsageSum)[];
+
+/** @param counts in the order of `sumFields` */
+export const sumOf = (counts: readonly number[]): UsageSum => {
+  const [requests = 0, input = 0, output = 0, cacheCreation = 0, cacheRead = 0, microDollars = 0] = counts;
+  return { requests, input, output, cacheCreation, cacheRead, microDollars };
+};
+
+/** On `usageTotal-organizations`: lifetime sums, up to the previous event that names the organization (zero in the first). */
 export interface UsageTotalled {
   readonly type: 'usage.totalled';
   readonly fields: readonly string[];
-  /** An organization each, with the values of its sum in the order of `fields`. */
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
@@ -190,35 +191,19 @@ const totalFields = [
 
 export const usageTotalled = (totals: readonly UsageTotal[]): Omit<UsageTotalled, 'type'> => ({
   fields: totalFields,
-  rows: totals.map(({ organizationId, sum }) => [
-    organizationId,
-    sum.requests,
-    sum.input,
-    sum.output,
-    sum.cacheCreation,
-    sum.cacheRead,
-    sum.microDollars,
-  ]),
+  rows: totals.map(({ organizationId, sum }) => [organizationId, ...sumFields.map((field) => sum[field])]),
 });
 
 export const totalsOf = (data: Readonly<Record<string, unknown>>): UsageTotal[] => {
   const { rows } = data as unknown as UsageTotalled;
   return rows.flatMap((row) => {
     if (!isId(row[0]) || !row.slice(1, totalFields.length).every(isCount) || row.length < totalFields.length) return [];
-    const [organizationId, requests, input, output, cacheCreation, cacheRead, microDollars] = row as [
-      string,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    return [{ organizationId, sum: { requests, input, output, cacheCreation, cacheRead, microDollars } }];
+    const [organizationId, ...counts] = row as [string, ...number[]];
+    return [{ organizationId, sum: sumOf(counts) }];
   });
 };
 
-/** On `price-models`: what a model costs from now on, at the gateways that declare it so. */
+/** On `price-models`: the price of a model from now on. */
 export interface PriceDeclared {
   readonly type: 'price.declared';
   readonly price: string;

@@ -12,21 +12,19 @@ import type { SignedCheckpoint } from '../merkle/checkpoint.ts';
 import { auditKeySeeds } from '../secrets/audit-key.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 
-/** Longest wait for the tree to show a checkpoint, before it goes out. */
 const shownMs: Millis = 5_000;
 
-/** Signs the log's tree and brings the checkpoints to the sinks. */
 export const keepAuditLog = async (parts: {
   readonly config: Config;
   readonly store: EventStore;
-  /** The same, with the subscription that all share. */
+  /** The subscription that all followers share. */
   readonly subscribe: EventStore['subscribe'];
   readonly models: ReadModels;
   readonly ours: Ours;
   readonly logId: string;
   readonly secrets: Secrets;
   readonly clock: Clock;
-  /** Told that another log is in the place of the one that was followed. */
+  /** Called when another log has taken the place of the one that was followed. */
   readonly replaced: () => void;
 }): Promise<Checkpointer> => {
   const { config, store, subscribe, models, ours, logId, secrets, clock, replaced } = parts;
@@ -64,7 +62,8 @@ export const keepAuditLog = async (parts: {
     isThere: () => models.whole(auditTree.tables),
     head: () => auditTreeHead(models),
     leaves: { at: (level, index) => auditTreeHashes(models).at(level, index) },
-    // The newest that is there too: who ran before may have ended between a signature and a sink, or had other sinks.
+    // Also the newest one at the start: an earlier process may have ended before it reached a sink, or had other
+    // sinks.
     signed: bring,
     replaced,
   });

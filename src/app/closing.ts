@@ -1,14 +1,14 @@
-/** What has been opened, closed in the opposite order. A part that is stuck keeps nobody else from being closed. */
+/** Closes what was opened, last first. A part that hangs does not keep the others open. */
 export interface Closing {
   later(what: string, close: () => Promise<unknown>): void;
   /**
-   * @param timeoutMs for all that is open together; what comes after has a quarter of a second each
-   * @throws Unclosed when something has not come to its end
+   * @param timeoutMs for all parts together; after that, 250 ms for each that is left
+   * @throws Unclosed when a part has not closed in time
    */
   all(timeoutMs: number): Promise<void>;
 }
 
-/** The process has to be ended all the same: threads of it may never end by themselves. */
+/** The process must then be killed: its threads may never end. */
 class Unclosed extends Error {
   override readonly name = 'Unclosed';
 }

@@ -15,7 +15,7 @@ interface Kind {
   readonly table: Table<object, DomainEvent>;
 }
 
-/** Which kind of aggregate an id belongs to, by its prefix (contract A.1). */
+/** By prefix of the id (contract A.1). */
 const kinds: ReadonlyMap<string, Kind> = new Map(
   Object.entries(prefixes).flatMap(([category, prefix]) => {
     const aggregate: AnyAggregate = aggregates[category as Category];
@@ -23,12 +23,12 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
   }),
 );
 
-/** The id names nothing, or nothing that has a history. */
+/** There is nothing with this id, or it has no history. */
 export class NoHistory extends Error {
   override readonly name = 'NoHistory';
 }
 
-/** The id is none that could name anything. */
+/** The id has none of the known prefixes. */
 export class NotAnId extends NoHistory {}
 
 const kindOf = (id: string): Kind => {
@@ -42,33 +42,32 @@ const kindOf = (id: string): Kind => {
   return kind;
 };
 
-/** @throws NotAnId where an id could name nothing */
+/** @throws NotAnId */
 export const checkId = (id: string): void => void kindOf(id);
 
-/** A moment of an aggregate's life: a revision, or a time in milliseconds. Both inclusive. */
+/** A revision, or a time in milliseconds. Both inclusive. */
 export type Moment = { readonly revision: number } | { readonly time: number };
 
 export interface StateAt {
   readonly id: string;
   readonly revision: number;
-  /** Time of the last event that the state includes, in milliseconds. */
+  /** Time of the last event of the state, in milliseconds. */
   readonly at: number;
-  /** In the words of its resource. */
+  /** With the names and values of the resource. */
   readonly state: State<unknown>;
 }
 
-/** One event of an aggregate's life, and what it left behind. */
+/** An event, and the state after it. */
 export interface Step extends StateAt {
   readonly event: Recorded;
 }
 
-/** All that the stream of one aggregate holds. */
 export interface Replay {
-  /** Those that are ours, oldest first. */
+  /** Those of Weir, oldest first. */
   readonly events: readonly Recorded[];
-  /** Each of them with the state that it led to, replayed by the law itself, up to the first that the law cannot have admitted. */
+  /** Each event with the state after it, up to the first corrupt one. */
   readonly life: readonly Step[];
-  /** That event, and why; null where there is none. Of what is behind it nothing can be told. */
+  /** The first event that the chart does not admit or whose link is wrong; nothing is known of the state after it. */
   readonly corrupt: CorruptStream | null;
 }
 
@@ -104,7 +103,7 @@ const corruptionOf = (replay: () => void, { stream, revision, type }: Recorded):
   }
 };
 
-/** How many of the steps had been taken at a moment: those before the first that came later. */
+/** How many steps there are up to a moment. */
 export const takenBy = (life: readonly Step[], moment: Moment): number => {
   const later =
     'revision' in moment
@@ -113,10 +112,13 @@ export const takenBy = (life: readonly Step[], moment: Moment): number => {
   return later < 0 ? life.length : later;
 };
 
-/** The state after the events up to a moment; without a moment, after all. @throws NoHistory when it did not exist then, or has not come so far */
+/**
+ * The state at a moment; by default the last. @throws NoHistory if it did not exist then, or has not reached that
+ * revision
+ */
 export const standingAt = (life: readonly Step[], moment?: Moment): Step => {
   const newest = life.at(-1);
-  // A date without its dashes is such a number, and what it was last is not the answer.
+  // A date without dashes parses as such a revision.
   if (newest && moment && 'revision' in moment && moment.revision > newest.revision)
     throw new NoHistory(`${newest.id} has no revision ${moment.revision}: its last is ${newest.revision}.`);
   const last = life[(moment === undefined ? life.length : takenBy(life, moment)) - 1];

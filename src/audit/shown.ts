@@ -3,7 +3,9 @@ import type { Policy } from '../domain/policy/policy-events.ts';
 import { fieldsOf } from '../domain/policy/policy-terms.ts';
 import type { State } from '../kernel/aggregate/aggregate.ts';
 
-/** The states and fields of a policy as its resource has them (contract B.5, C.7), and not as its law does. */
+/**
+ * A policy with the states and fields of its resource (contract B.5, C.7), which differ from those of its aggregate.
+ */
 const shownPolicy = (state: State<Policy>): State<object> => {
   const { draft, current, pausedRevision: _, ...rest } = state.data;
   const published = current && {
@@ -16,6 +18,5 @@ const shownPolicy = (state: State<Policy>): State<object> => {
   return { status, data: { ...rest, draft: fieldsOf(draft), published } };
 };
 
-/** Where an aggregate stands, in the words of its resource. Of other kinds than policies the law has the same ones. */
 export const shownState = (category: string, state: State<object>): State<object> =>
   category === 'policy' ? shownPolicy(state as State<Policy>) : state;

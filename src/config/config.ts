@@ -12,7 +12,7 @@ const wholeNumber = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most));
 
-/** What of a comma-separated list is neither an address nor a network such as 10.0.0.0/8. */
+/** The first entry of a comma-separated list that is neither an address nor a network such as 10.0.0.0/8. */
 const noNetwork = (list: string): string | undefined =>
   list
     .split(',')
@@ -26,7 +26,7 @@ const noNetwork = (list: string): string | undefined =>
       );
     });
 
-/** The origin of a web page's URL, as browsers send it; undefined where it is none. */
+/** The origin as browsers send it; undefined if the text is not the URL of a web page. */
 const originOf = (text: string): string | undefined => {
   if (!/^https?:\/\/[^*@]+$/i.test(text) || !URL.canParse(text)) return undefined;
   return new URL(text).origin;
@@ -38,7 +38,7 @@ const noOrigin = (text: string): string => {
   return meant === undefined ? fault : `${fault}, so ${meant}`;
 };
 
-/** The largest limits that the windows hold (src/limits/record/window-limits.ts). */
+/** The upper bounds are those of src/limits/record/window-limits.ts. */
 const rpm = (byDefault: number) => wholeNumber(1, 60_000).default(byDefault);
 const concurrent = (byDefault: number) => wholeNumber(1, 65_535).default(byDefault);
 const secret = () =>
@@ -48,7 +48,7 @@ const secret = () =>
     .transform((value) => new Secret(value))
     .optional();
 
-/** Every variable that Weir reads; the descriptions are what `weir --help` prints. */
+/** Every variable of the environment; `weir --help` prints the descriptions. */
 const variables = {
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
   PORT: wholeNumber(0, 65_535).default(8080).describe('Port to listen on; 0 takes a free one'),
@@ -180,7 +180,7 @@ const schema = z.object(variables);
 
 export type Config = Readonly<Omit<z.infer<typeof schema>, 'SECRETS_DIR'> & { SECRETS_DIR: string }>;
 
-/** The environment is not what it should be; the message lists every fault. */
+/** The message lists every fault. */
 export class BadConfig extends Error {
   override readonly name = 'BadConfig';
   /** @param faults each begins with the name of its variable */
@@ -189,7 +189,7 @@ export class BadConfig extends Error {
   }
 }
 
-/** The secrets come all from the environment or all from their folder: half of each would be the wrong half one day. */
+/** The secrets come all from the environment or all from the folder: a mixture would not match. */
 const secretFaults = (given: Readonly<Record<string, string | undefined>>): string[] => {
   const { PEPPER, PREVIOUS_PEPPER, MASTER_KEY } = given;
   const faults: string[] = [];
@@ -201,7 +201,6 @@ const secretFaults = (given: Readonly<Record<string, string | undefined>>): stri
   return faults;
 };
 
-/** A certificate is of no use without its key, and a key left over is a mistake. */
 const tlsFaults = ({ TLS_CERT_FILE, TLS_KEY_FILE }: Readonly<Record<string, string | undefined>>): string[] => {
   if (TLS_CERT_FILE !== undefined && TLS_KEY_FILE === undefined)
     return ['TLS_KEY_FILE: must be given where TLS_CERT_FILE is'];
@@ -210,7 +209,7 @@ const tlsFaults = ({ TLS_CERT_FILE, TLS_KEY_FILE }: Readonly<Record<string, stri
   return [];
 };
 
-/** Reads the configuration; an empty variable counts as absent. @throws BadConfig with every fault at once */
+/** An empty variable counts as absent. @throws BadConfig with every fault */
 export const readConfig = (env: Readonly<Record<string, string | undefined>>): Config => {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = schema.safeParse(given);
@@ -228,16 +227,15 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>>): C
   });
 };
 
-/** Every address of the machine: of these its own one is shown, which can be pasted. */
+/** For a server on every address, one that can be pasted. */
 const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** What the gateway itself is reached by on this port from its own machine, whatever stands before it. */
+/** The gateway's own URL on its machine, without proxies. */
 export const listenUrl = ({ HOST, TLS_CERT_FILE }: Config, port: number): string => {
   const host = loopbacks[HOST] ?? HOST;
   return `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 };
 
-/** Name, description and default of every variable, for `--help`. */
 export const describeConfig = (): string => {
   const width = Math.max(...Object.keys(variables).map((name) => name.length));
   return Object.entries(variables)

@@ -7,14 +7,13 @@ import { BRANCH, HEADER, LEAF, LOWER, type PageFile, UPPER } from './page-file.t
 const NODE = 8;
 const ON_OVERFLOW_PAGES = 1;
 export const IS_TREE = 2;
-/** What a node has in place of data that is on overflow pages. */
+/** Size of the reference that a node has to a value on overflow pages. */
 const OVERFLOW_BYTES = 24;
 export const TREE_BYTES = 48;
 const MAX_DEPTH = 20;
 
 export interface Tree {
   readonly name: string;
-  /** By what its pages are known to be its own. */
   readonly owner: number;
   readonly flags: number;
   readonly depth: number;
@@ -32,9 +31,8 @@ interface Key {
 }
 
 /**
- * Told of every entry: its key, and its value, of which one on pages of its own is there only as far as the first. The buffers
- * are used again.
- * @param overflow the first of the pages that the value is on; 0 where it is beside its key
+ * Called for every entry; a value on overflow pages is there only as far as its first page. The buffers are reused.
+ * @param overflow the first overflow page of the value; 0 if it is beside its key
  */
 export type OnEntry = (
   key: Buffer,
@@ -60,9 +58,8 @@ export const treeAt = (name: string, owner: number, bytes: Buffer, at: number): 
 });
 
 /**
- * Walks one tree. Every page must be the one that its parent names, be named once, hold keys in order within the bounds that
- * its parents give, and the entries must be as many as the tree's own count says.
- * @throws DamagedFile
+ * Walks one tree. Every page must be the one its parent names, be named once, and hold keys in order within its
+ * parents' bounds; the counts must match the tree's header. @throws DamagedFile
  */
 export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?: OnEntry): void {
   const { pageSize, chunk } = file;
@@ -72,7 +69,7 @@ export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?:
   const visit = (number: number, depth: number, low: Key | undefined, high: Key | undefined): void => {
     const kind = depth === tree.depth ? LEAF : BRANCH;
     const start = file.page(number, kind, tree.owner, tree.name);
-    // A branch is needed while its children come through the same buffer; a leaf is done with at once.
+    // A branch is used after its children have been read into the chunk; a leaf is not.
     const bytes = kind === LEAF ? chunk : Buffer.from(chunk.subarray(start, start + pageSize));
     const base = (kind === LEAF ? start : 0) + HEADER;
     const end = base - HEADER + pageSize;
@@ -80,7 +77,6 @@ export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?:
     const nodes = lower >> 1;
     const first = base + lower;
     if (nodes === 0 || lower !== 2 * nodes || first > end) throw damage(number);
-    /** Bytes that its nodes take, at the end of the page. */
     const held = end - base - uint16(bytes, base - HEADER + UPPER);
     let filled = 0;
     const nodeAt = (i: number): number => {
@@ -91,7 +87,7 @@ export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?:
     if (kind === BRANCH) {
       count.branches++;
       for (let i = 0; i < nodes; i++) {
-        // The first child has no separator of its own.
+        // The first child has no separator.
         const from = i === 0 ? low : keyOf(bytes, nodeAt(i));
         const to = i + 1 < nodes ? keyOf(bytes, nodeAt(i + 1)) : high;
         if (from && to && compare(from.bytes, from.start, from.length, to.bytes, to.start, to.length) >= 0) {
@@ -157,9 +153,9 @@ export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?:
 }
 
 const uint16 = (bytes: Buffer, at: number): number => bytes[at]! | (bytes[at + 1]! << 8);
-/** The size of a leaf's value, or the low half of a branch's child. */
+/** The size of a leaf's value, or the low half of a branch's page number. */
 const sizeOf = (bytes: Buffer, node: number): number => uint16(bytes, node) + uint16(bytes, node + 2) * 2 ** 16;
-/** Nodes begin at even places. */
+/** Nodes begin at even offsets. */
 const even = (size: number): number => size + (size & 1);
 const keyOf = (bytes: Buffer, node: number): Key => ({ bytes, start: node + NODE, length: uint16(bytes, node + 6) });
 
@@ -174,7 +170,7 @@ export const compareBytes: Compare = (a, start, length, b, startB, lengthB) => {
   return length - lengthB;
 };
 
-/** The free pages are kept by transaction, in the machine's byte order. */
+/** The free pages are keyed by transaction, in machine byte order. */
 export const compareNumbers: Compare = (a, start, length, b, startB, lengthB) => {
   if (length !== 8 || lengthB !== 8) return 1;
   const difference = a.readBigUInt64LE(start) - b.readBigUInt64LE(startB);

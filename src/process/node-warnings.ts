@@ -1,6 +1,5 @@
 /**
- * Takes one warning of Node out of what it prints to standard error; all others are printed as ever, in the form that the
- * command line of Node asks for.
+ * Suppresses one warning of Node; others are printed as before.
  * @param code as Node documents it, such as `DEP0123`
  */
 export const withoutNodeWarning = (code: string): void => {

@@ -1,8 +1,8 @@
 import { hkdfSync } from 'node:crypto';
 
 /**
- * The seeds of a log's keys by their numbers: of the master key, so that gateways which share that sign alike, and of the log,
- * so that two logs never share a key. Who has one of them learns nothing of the next (HKDF).
+ * Seeds of a log's keys: the same in gateways that share the master key, different for each log. One seed does not
+ * reveal another (HKDF).
  */
 export const auditKeySeeds =
   (masterKey: Buffer) =>

@@ -4,8 +4,8 @@ import { atPathOf } from '../../config/file-fault.ts';
 import { hasSecrets, loadSecrets, type Secrets, secretsFrom } from '../../secrets/master-secrets.ts';
 
 /**
- * The secrets from the environment where they are there, else from SECRETS_DIR, where they are made on the first start.
- * @throws BadConfig where the folder cannot be used, or holds none although there are events: their keys were made with some
+ * The secrets of the environment, or else of SECRETS_DIR, where the first start makes them.
+ * @throws BadConfig if the folder cannot be used, or has no secrets although there are events
  */
 export const secretsOf = async (config: Config, hasEvents: () => Promise<boolean>): Promise<Secrets> => {
   const { SECRETS_DIR, PEPPER, PREVIOUS_PEPPER, MASTER_KEY } = config;
@@ -21,7 +21,7 @@ export const secretsOf = async (config: Config, hasEvents: () => Promise<boolean
   return atPathOf('SECRETS_DIR', SECRETS_DIR, () => loadSecrets(SECRETS_DIR));
 };
 
-/** The same where there are any, and none are made. */
+/** As above, but makes no secrets. */
 export const secretsAtHand = async (config: Config): Promise<Secrets | undefined> => {
   const isHere = config.PEPPER !== undefined || hasSecrets(config.SECRETS_DIR);
   return isHere ? secretsOf(config, async () => true) : undefined;

@@ -14,11 +14,11 @@ import { publish } from '../../telemetry.ts';
 const stream = 'log-secrets';
 const type = 'log.secrets_known';
 
-/** The fingerprints that the log knows, of the secrets that keys were made with last. */
+/** Fingerprints of the secrets that keys were last made with, as recorded in the log. */
 interface Known {
   readonly pepper: string;
   readonly masterKey: string;
-  /** Ids of the peppers that were accepted then; undefined where an earlier release has written it. */
+  /** Ids of the accepted peppers; undefined in events of earlier releases. */
   readonly peppers: readonly string[] | undefined;
 }
 
@@ -37,7 +37,7 @@ const read = async (store: EventStore): Promise<{ known: Known | undefined; revi
   return { known, revision };
 };
 
-/** Which peppers were accepted from when on, as far as it is recorded; oldest first. */
+/** Which peppers were accepted from when on, oldest first. */
 export const secretsRecords = async (
   store: Pick<EventStore, 'read'>,
 ): Promise<{ readonly event: Recorded; readonly peppers: readonly string[] }[]> => {
@@ -49,15 +49,15 @@ export const secretsRecords = async (
   return records;
 };
 
-/** Whether anything was ever made with secrets here: then new ones would be the wrong ones. */
+/** Whether anything was made with secrets here, so that new ones would not match. */
 export const needsItsSecrets = async (store: EventStore): Promise<boolean> =>
   (await read(store)).known !== undefined || (await hasLogId(store));
 
 /**
- * Holds the secrets against the fingerprints in the log, and writes theirs where the log knows none, or where the pepper
- * is new and the one that it knows is the previous one (contract K.3).
- * @param actor who has changed them; that is recorded, also where the previous pepper alone was dropped
- * @throws BadConfig where they are others: no key that was made with those works here, and the other way round
+ * Compares the secrets with the fingerprints in the log. Records them if the log has none, or if the recorded pepper
+ * is now the previous one (contract K.3).
+ * @param actor who has changed them: then any change is recorded
+ * @throws BadConfig if they differ
  */
 export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets, actor?: Actor): Promise<void> =>
   record(
@@ -72,9 +72,9 @@ export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets, 
   );
 
 /**
- * From now on these secrets are the right ones, whatever the log knows; a log that knows none is left alone. Where a gateway with
- * them could not go on signing the audit log, a part of it begins that they sign.
- * @returns the key of that part, which is unproven to whoever does not hear of it from elsewhere than the log
+ * Records these secrets as the right ones, unless the log has none. If a gateway with them could not go on signing the
+ * audit log, begins a part that they sign.
+ * @returns the key of the new part, which auditors must get from elsewhere than the log
  */
 export const acceptSecrets = async (
   store: EventStore,
@@ -101,10 +101,10 @@ const record = async (
     const { known, revision } = await read(store);
     if (known) judge(known);
     const isKnown = known?.pepper === pepper && known.masterKey === masterKey;
-    // Gateways may be given another list each, while one pepper takes over from the other.
+    // During a rotation, gateways may have different lists.
     if (isKnown && (actor === undefined || known.peppers?.join() === ids.join())) return;
     const isOlder = !known && (await hasLogId(store));
-    // The same of two gateways that begin at once with the same secrets.
+    // Two gateways that begin at once with the same secrets make the same event.
     const command = `${pepper} ${masterKey} after ${revision}`;
     const data = { pepper, master_key: masterKey, peppers: ids };
     const event = logEvent(command, stream, type, data, clock, actor);
@@ -113,13 +113,13 @@ const record = async (
       if (isOlder) publish('secrets.accepted', { pepper, masterKey });
       return;
     } catch (error) {
-      // Another gateway was first: what it has written is judged anew.
+      // Another gateway was first: read and judge again.
       if (!(error instanceof WrongRevision)) throw error;
     }
   }
 };
 
-/** The likely cause first, and what destroys last. */
+/** The likely cause first, the destructive way last. */
 const wayOn = (between: string): string =>
   `SECRETS_DIR, or the environment, is likely that of another installation: give this one its own back. ${between}Only where they are lost for good, weir secrets accept takes those in place: `;
 

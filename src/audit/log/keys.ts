@@ -6,15 +6,14 @@ import { parsedNote, type Signer, signed, signerOf, type Verifier, verifierOf } 
 import { believedKeys, type KeyBelief, type Keys, type LogKey } from './key-belief.ts';
 import { keyStream } from './leaf.ts';
 
-/** The log's signer by the number of its key. */
 export type Signers = (number: number) => Signer;
 
 const prefix = 'weir/';
 
-/** What the name of the log's keys and the first line of its checkpoints is. */
+/** The name of the log's keys and the first line of its checkpoints. */
 export const originOf = (logId: string): string => `${prefix}${logId}`;
 
-/** @param seedOf what the secrets make of a log's id and the number of a key: 32 bytes */
+/** @param seedOf the 32-byte seed for a log id and a key number */
 export const signersOf = (origin: string, seedOf: (logId: string, number: number) => Buffer): Signers => {
   const known = new Map<number, Signer>();
   return (number) => {
@@ -24,13 +23,12 @@ export const signersOf = (origin: string, seedOf: (logId: string, number: number
   };
 };
 
-/** Whether a key is made of our secrets: nobody without them can have written it before it was in the log. */
+/** Whether a key is derived from our secrets, without which no one can make it. */
 export const isOwn =
   (signers: Signers) =>
   ({ number, verifier }: LogKey): boolean =>
     signers(number).verifier.text === verifier.text;
 
-/** How keys are judged with the secrets at hand. */
 export const beliefOf = (signers: Signers): KeyBelief => ({ isKnown: isOwn(signers), takesFirst: false });
 
 const [started, rotated] = ['audit.key_started', 'audit.key_rotated'];
@@ -38,12 +36,12 @@ const [started, rotated] = ['audit.key_started', 'audit.key_rotated'];
 const rotationText = (number: number, verifier: Verifier): string =>
   `key ${number} of ${verifier.name}\n${verifier.text}\n`;
 
-/** The highest number of a key: nobody rotates it more often. */
+/** Upper bound that keeps numbers in range. */
 export const mostKeys = 1_000_000;
 const isNumber = (value: unknown): boolean =>
   Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= mostKeys;
 
-/** Reads a key event; undefined where it is none. Nothing is said of whose key it is. */
+/** Undefined unless it is a key event. Does not say whether the key is believed. */
 export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | undefined => {
   const { stream, type, revision, position, data } = event;
   if (stream !== keyStream || (type !== started && type !== rotated)) return undefined;
@@ -55,7 +53,7 @@ export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | und
   return { number: number as number, verifier, revision, position, note: isRight ? said : undefined };
 };
 
-/** The log's keys, and the revision of the last event on their stream. */
+/** The keys, and the revision of the last event of their stream. */
 export const keysIn = async (
   store: Pick<EventStore, 'read'>,
   belief: KeyBelief,
@@ -71,7 +69,7 @@ export const keysIn = async (
   return { ...keys, revision };
 };
 
-/** @param before who says that it follows; undefined where nobody can, since the master key of the one before is lost */
+/** @param before signs that the key follows; undefined if its master key is lost */
 export const nextKey = (
   signers: Signers,
   number: number,
@@ -85,7 +83,6 @@ export const nextKey = (
   return logEvent(`${rotated} ${verifier.text}`, keyStream, rotated, data, clock, actor);
 };
 
-/** Puts the first key into a log that has none. */
 export const ensureFirstKey = async (
   store: Pick<EventStore, 'read' | 'append'>,
   signers: Signers,
@@ -97,14 +94,14 @@ export const ensureFirstKey = async (
   try {
     await store.append(keyStream, [event], 'no_stream');
   } catch (error) {
-    // Another gateway was first, or somebody else: whose key it is, is judged by whoever reads it.
+    // Another writer was first; readers judge its key.
     if (!(error instanceof WrongRevision)) throw error;
   }
 };
 
 /**
- * From the checkpoint on that covers this, the next key signs.
- * @returns undefined where the secrets have made none of the log's keys, so that nobody could vouch for the next
+ * The next key signs from the first checkpoint that covers this event.
+ * @returns undefined if none of the log's keys is derived from the secrets, so that the next would not be believed
  */
 export const rotateKey = async (
   store: Pick<EventStore, 'read' | 'append'>,

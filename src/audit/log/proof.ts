@@ -7,20 +7,20 @@ import { checkpointOf } from './checkpoint-event.ts';
 import type { Keys, LogKey } from './key-belief.ts';
 import { checkpointStream, leafOf } from './leaf.ts';
 
-/** A log's leaves as its checkpoints tell them, in memory. */
+/** The leaves of all checkpoints, in memory. */
 export interface LeafList extends HashSource {
   readonly newest: SignedCheckpoint | undefined;
-  /** By index: what stays of events that may be removed. */
+  /** By index of the leaf. */
   readonly stubs: ReadonlyMap<number, string>;
   indexOf(leaf: string): number | undefined;
 }
 
 const width = 256;
 
-/** Of so many checkpoints at the end of the log the newest is looked for that is signed as it should be. */
+/** How many checkpoints from the end of the log are searched for a valid signature. */
 const mostLookedAt = 256;
 
-/** Finds the newest checkpoint that a believed key has signed, of all that are added in their order. */
+/** Finds the newest added checkpoint that a believed key has signed. */
 export const newestSigned = ({ believed }: Pick<Keys, 'believed'>) => {
   const last: SignedCheckpoint[] = [];
   return {
@@ -36,10 +36,7 @@ export const newestSigned = ({ believed }: Pick<Keys, 'believed'>) => {
 export const isSignedByOne = ({ origin, note }: SignedCheckpoint, keys: readonly Pick<LogKey, 'verifier'>[]): boolean =>
   keys.some(({ verifier }) => verifier.name === origin && isSignedWith(note, verifier));
 
-/**
- * @param log all events of ours, or those of the stream of checkpoints alone
- * @param keys what is behind the last checkpoint that one of them has signed is covered by none
- */
+/** @param log events of Weir in order; checkpoints alone suffice */
 export const leafList = async (log: AsyncIterable<Recorded>, keys: Pick<Keys, 'believed'>): Promise<LeafList> => {
   const levels: Hash[][] = [[]];
   const indices = new Map<string, number>();
@@ -74,15 +71,15 @@ export const leafList = async (log: AsyncIterable<Recorded>, keys: Pick<Keys, 'b
   };
 };
 
-/** That an event is in a log: what leads from it to a signed root. */
+/** Inclusion proof of an event. */
 export interface EventProof {
   readonly index: number;
-  /** What is hashed behind a zero byte to give the leaf: the canonical form of the event, or its stub. */
+  /** The text that the leaf is the hash of: the canonical event, or its stub. */
   readonly leaf: string;
   readonly hashes: readonly Hash[];
 }
 
-/** Undefined where no checkpoint covers the event. @param leaves up to `size` */
+/** Undefined if no checkpoint up to `size` covers the event. */
 export const proofOf = (
   event: Recorded,
   {

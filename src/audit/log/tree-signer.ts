@@ -17,19 +17,16 @@ import { isSignedByOurs } from './new-part.ts';
 import type { CheckpointerOptions, Place, Signing, TreeHead } from './signing.ts';
 import { mostLeaves, unsignedLeaves } from './unsigned-leaves.ts';
 
-/** Signs the tree of one log. */
 export interface TreeSigner extends Signing {
-  /** Signs what no checkpoint covers yet. */
   sign(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The tree is not what a checkpoint in the log says. */
 export class BrokenTree extends Error {
   override readonly name: string = 'BrokenTree';
 }
 
-/** What is known of the tree is of another log. */
+/** What was read of the tree belongs to another log. */
 export class AnotherLog extends BrokenTree {
   override readonly name = 'AnotherLog';
   constructor() {
@@ -37,7 +34,7 @@ export class AnotherLog extends BrokenTree {
   }
 }
 
-/** The head, and what its event is known by: another log has another at its position, or none. */
+/** Position and id of its event tell whether the log is still the same. */
 interface Head extends TreeHead {
   readonly position: bigint;
   readonly id: string;
@@ -45,7 +42,7 @@ interface Head extends TreeHead {
 
 const defaultDelayMs: Millis = 750;
 const defaultRetryMs: Millis = 1_000;
-/** So many checkpoints of others are named; the next ones are passed over all the same. */
+/** Further ones are not listed. */
 const mostForeign = 100;
 
 const endOf = async (store: Pick<EventStore, 'readAll'>): Promise<bigint | null> => {
@@ -54,26 +51,25 @@ const endOf = async (store: Pick<EventStore, 'readAll'>): Promise<bigint | null>
 };
 
 /**
- * Begins to sign the tree of the log that is there. What is signed is read from it for each checkpoint, on the connection on which
- * the checkpoint then goes out, once: what was in the log before somebody put another in its place is nowhere kept.
- * @param restart a key has come where there was none
- * @throws BrokenTree where the log is not what was signed, AnotherLog where it is not what the tree was read from
+ * Begins to sign the tree of the log. Each checkpoint is computed from a fresh read, on the connection that then
+ * appends it once, so that nothing of a log that was replaced is signed into its replacement.
+ * @param restart called when an own key appears in a log that had none
+ * @throws BrokenTree if the log is not what was signed, AnotherLog if it is not the log that the tree was read from
  */
 export const signTree = async (options: CheckpointerOptions, restart: () => void): Promise<TreeSigner> => {
   const { store, ours, origin, signers, clock, delayMs = defaultDelayMs, retryMs = defaultRetryMs } = options;
   const end = await endOf(store);
   const keys = await keysIn(store, beliefOf(signers));
   let lastKey = keys.revision ?? -1;
-  /** Revision of the newest checkpoint, also of one that was passed over. */
+  /** Of the newest checkpoint, own or not. */
   let lastRevision = -1;
   const foreign: Place[] = [];
   let head: Head | undefined;
   let unsigned = unsignedLeaves(options, null, new Set());
-  /** Of the last leaf that was delivered. */
+  /** Position of the newest leaf that was delivered. */
   let newest: bigint | null = null;
   let timer: NodeJS.Timeout | undefined;
   let signing: Promise<void> = Promise.resolve();
-  /** It was the store that failed, and that was said. */
   let isLost = false;
   let isOver = false;
   let stopped: Error | undefined;
@@ -93,7 +89,6 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
     publish('follower.stopped', { follower: 'audit log', error });
   };
 
-  /** It is another's turn to say so, and to begin again. */
   const leave = (): void => {
     if (isOver) return;
     isOver = true;
@@ -131,7 +126,7 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
     if (key && !keys.add(key)) tell(key);
   };
 
-  /** Nothing may come between the end of the read and the append. */
+  /** Nothing may run between the end of the read and the append. */
   const sign = async (): Promise<void> => {
     if (isOver || stopped) return;
     if (store.state.is === 'lost') return schedule(retryMs);
@@ -142,7 +137,7 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
         isThere ||= isHead(event);
         if (event.stream === keyStream) noteKey(event);
       });
-      // With more left the checkpoint may be behind that; whichever log has it has all of this.
+      // The head may lie after the part that was read.
       if (!isAll) isThere ||= await hasHead();
       if (isOver || stopped || head !== base) return;
       if (!isThere) {
@@ -182,7 +177,7 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
         stop(error);
         return;
       }
-      // Another gateway was first, and its checkpoint is on its way; or the store is away, and it is tried again.
+      // Another gateway was first and its checkpoint will be delivered; or the store is away.
       if (!(error instanceof WrongRevision)) {
         if (!isLost) publish('audit.unsigned', { error });
         isLost = true;
@@ -197,7 +192,7 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
     const tree = said && followed(head?.tree ?? noLeaves, said);
     const isOurs = isSignedByOurs(event, signers);
     if (!tree || !isOurs) {
-      // What we have signed before may be there once more; what we have signed beyond our tree may not.
+      // Repeated own checkpoints are harmless; own ones beyond our tree are not.
       const isStray = !tree && (!isOurs || said!.checkpoint.size <= (head?.tree.size ?? 0));
       await doubt(event, isStray);
       return;
@@ -209,14 +204,14 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
     options.signed(said.checkpoint, event.position);
     clearTimeout(timer);
     timer = undefined;
-    // A full one has left more behind.
+    // A full checkpoint leaves more to sign.
     if (said.hashes.length === mostLeaves) schedule(0);
     else if (newest !== null && newest > (unsigned.place ?? -1n)) schedule(delayMs);
   };
 
   /**
-   * Of a checkpoint that is not the next of ours. In another log it is that one's; in ours, somebody has written it: one that changes
-   * nothing is passed over, and with one that every reader of the log takes for the next, nothing can be signed any more.
+   * For a checkpoint that is not our next. In another log, signing begins again. In ours it was planted: if it changes
+   * nothing it is passed over; if every reader takes it for the next, signing stops.
    */
   const doubt = async ({ stream, revision }: Recorded, isStray: boolean): Promise<void> => {
     const error = new BrokenTree(`revision ${revision} of ${stream} does not follow the one before`);
@@ -247,7 +242,7 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
     schedule(delayMs);
   };
 
-  /** Where the leaves that no checkpoint covers begin: behind the anchor. */
+  /** Position after which the uncovered leaves begin. */
   const placeOf = async ({ stream, revision, index }: Anchor): Promise<bigint> => {
     for await (const event of store.read(stream, { from: revision, limit: 1 })) {
       const hash = options.leaves.at(0, index).toString('base64');
@@ -262,7 +257,7 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
       const said = checkpointOf(event);
       if (event.revision !== revision || said?.checkpoint.signed !== known.note) break;
       const isOurs = isSignedByOurs(event, signers);
-      // A key of ours behind it has accepted what others have signed.
+      // An own key after it has accepted what others have signed.
       if (!isOurs && event.position > own().at(-1)!.position)
         throw new BrokenTree(`revision ${revision} of ${checkpointStream} is not signed by this log’s key`);
       head = headOf(known, event);
@@ -276,7 +271,6 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
     unsigned = unsignedLeaves(options, anchor && (await placeOf(anchor)), covered);
   };
 
-  /** Nothing can be signed: only what may change that is looked at. */
   const takeKey = (event: Recorded): void => {
     if (event.stream !== keyStream) return;
     noteKey(event);

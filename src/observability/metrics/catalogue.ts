@@ -1,4 +1,4 @@
-/** Every metric of Weir's own: what the registry has and the README lists. Those of Node and the process come beside them. */
+/** Every metric of Weir; the README's table is made from it. */
 
 interface Described {
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -135,7 +135,6 @@ export const catalogue = {
 
 export type MetricName = keyof typeof catalogue;
 
-/** For the README. */
 export const metricsTable = (): string =>
   [
     '| metric | type | labels | what it is |',

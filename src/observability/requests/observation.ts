@@ -13,15 +13,14 @@ const noUsage: Usage = {
   cache_read_input_tokens: 0,
 };
 
-/** What an upstream says need not be a count. */
+/** An upstream may report anything. */
 const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count), Number.MAX_SAFE_INTEGER) : 0);
 
-/** Whose credential a request had. */
 interface Whose {
   readonly id: string;
 }
 
-/** Tokens as the account of the request has them. */
+/** As the request is charged. */
 export interface Tokens {
   readonly input: number;
   readonly output: number;
@@ -29,37 +28,35 @@ export interface Tokens {
   readonly cacheRead: number;
 }
 
-/** What became of a request at its upstream. */
 export interface Asked {
   readonly metered: Metered;
-  /** What the client gets for it; 499 where it left before the end. */
+  /** The client's status; 499 if it left before the end. */
   readonly status: number;
   readonly durationMs: Millis;
-  /** Undefined for an answer that came in one piece, or not at all. */
+  /** Undefined unless the answer came in pieces. */
   readonly firstPieceMs: Millis | undefined;
   readonly tokens: Tokens;
 }
 
-/** A request that is over. Nothing of it comes from the client but what Weir has found to be a route, a key or a model. */
+/** Contains no client input but known routes, keys and models. */
 export interface Finished {
   readonly requestId: string;
   readonly method: string;
-  /** Undefined where no route takes it. */
+  /** Undefined without a route. */
   readonly target: Endpoint | undefined;
-  /** 499 where the connection ended before the answer began. */
+  /** 499 if the connection ended before the answer began. */
   readonly status: number;
   readonly durationMs: Millis;
-  /** Of the credential, whether it works or not; undefined where nobody was identified. */
+  /** Of the credential, valid or not; undefined if it is unknown. */
   readonly keyId: string | undefined;
-  /** Of those that are declared; undefined where the request is for none of them or was refused before that was known. */
+  /** Undefined unless the request reached a declared model. */
   readonly model: string | undefined;
-  /** Undefined where no upstream was asked. */
+  /** Undefined if no upstream was asked. */
   readonly asked: Asked | undefined;
-  /** What the gateway took for itself until the first byte of the answer; undefined where no upstream has answered. */
+  /** The gateway's own time until the first byte of the answer; undefined if no upstream has answered. */
   readonly overheadMs: Millis | undefined;
 }
 
-/** The spans of one request. */
 export interface Spans {
   asks(metered: Metered): void;
   asked(asked: Asked): void;
@@ -70,14 +67,14 @@ export interface Spans {
 export interface Observers {
   readonly clock: Clock;
   readonly finished: readonly ((request: Finished) => void)[];
-  /** Begins the spans of a request; undefined where nothing is traced. */
+  /** Undefined without traces. */
   readonly spansOf?: ((head: WatchedHead, target: Endpoint | undefined) => Spans) | undefined;
 }
 
-/** As nginx has it: the client has closed the connection. */
+/** As in nginx: the client has closed the connection. */
 const clientGone = 499;
 
-/** An upstream's answer on its way: the meter of the account, and what is measured beside it. */
+/** Measures an upstream's answer around the meter of its account. */
 class Measured implements Meter, Asked {
   readonly metered: Metered;
   readonly askedAt: Millis;
@@ -127,16 +124,15 @@ class Measured implements Meter, Asked {
   #end(status: number): void {
     this.status = status;
     this.completeAt = this.#clock.monotonic();
-    // The span of the upstream ends with its answer, that of the request when the client has got it.
+    // The upstream's span ends with its answer, that of the request when the client has received it.
     this.#spans?.asked(this);
   }
 
-  /** The request is over, whether the answer is or not: nothing more is measured. */
+  /** The request is over: measures no more of the answer. */
   leave(now: Millis): void {
     this.completeAt ??= now;
   }
 
-  /** Once it is over. */
   get durationMs(): Millis {
     return this.completeAt! - this.askedAt;
   }
@@ -145,14 +141,14 @@ class Measured implements Meter, Asked {
     return this.firstPieceAt === undefined ? undefined : this.firstPieceAt - this.askedAt;
   }
 
-  /** When the first of an answer came, if anything of one did. */
+  /** When the first part of an answer came, if any did. */
   get cameAt(): Millis | undefined {
     return this.#usage === undefined ? undefined : (this.firstPieceAt ?? this.completeAt);
   }
 
   /**
-   * Counted as the account of the request counts them: what an upstream does not report is estimated, and one that fails
-   * before it has sent anything has taken nothing.
+   * Counted as they are charged: unreported tokens are estimated, and an upstream that fails before it sends anything
+   * costs nothing.
    */
   get tokens(): Tokens {
     const usage = this.#usage ?? noUsage;
@@ -169,7 +165,7 @@ class Measured implements Meter, Asked {
   }
 }
 
-/** One request, from its headers to its end; what the observers are told is this object. */
+/** One request from its headers to its end; observers get this object. */
 class Observation implements Watched<Whose>, Finished {
   readonly target: Endpoint | undefined;
   status = clientGone;
@@ -181,7 +177,7 @@ class Observation implements Watched<Whose>, Finished {
   readonly #head: WatchedHead;
   readonly #spans: Spans | undefined;
   readonly #beganAt: Millis;
-  /** When its headers had been judged, where a body was waited for after that. */
+  /** When the headers were accepted, if a body was awaited after that. */
   #waitsAt: Millis | undefined;
   #arrivedAt: Millis;
   #answeredAt: Millis | undefined;
@@ -230,13 +226,13 @@ class Observation implements Watched<Whose>, Finished {
     if (this.asked !== undefined) this.#answeredAt = this.#observers.clock.monotonic();
   }
 
-  /** Without the time in which the client sends its body or takes its answer, and that of the upstream. */
+  /** Without the client's upload and download, and without the upstream. */
   get overheadMs(): Millis | undefined {
     const { asked } = this;
     const cameAt = asked?.cameAt;
     if (asked === undefined || cameAt === undefined || this.#answeredAt === undefined) return undefined;
     const judgedMs = this.#waitsAt === undefined ? 0 : this.#waitsAt - this.#beganAt;
-    // An answer whose upstream is slow begins without it.
+    // The answer to a slow upstream begins before it.
     return judgedMs + (asked.askedAt - this.#arrivedAt) + Math.max(0, this.#answeredAt - cameAt);
   }
 
@@ -251,7 +247,6 @@ class Observation implements Watched<Whose>, Finished {
   }
 }
 
-/** Measures each request and tells of it when it is over. */
 export const watchOf = (observers: Observers): Watch<Whose> => ({
   begin: (head, target) => new Observation(observers, head, target),
 });

@@ -12,19 +12,17 @@ import { shownPath } from './shown-path.ts';
 
 export interface Tracing {
   readonly spansOf: (head: WatchedHead, target: Endpoint | undefined) => Spans;
-  /** Sends what has not been sent, for a second at most. */
+  /** Sends unsent spans, for a second at most. */
   close(): Promise<void>;
 }
 
-/** What spans say that no request tells. */
 interface Gateway {
-  /** By which clients reach it, as far as it knows: a proxy in front may speak another. */
+  /** Of Weir itself: a proxy in front may use another. */
   readonly scheme: 'http' | 'https';
-  /** Who is asked for a declared model, in the words of `gen_ai.provider.name`; undefined for any other text. */
+  /** `gen_ai.provider.name` of a declared model; undefined for any other text. */
   readonly providerOf: (model: string) => string | undefined;
 }
 
-/** The names of a span: of the route, never of what was sent. */
 const nameOf = (method: string, target: Endpoint | undefined): string =>
   target === undefined ? 'no route' : `${method} ${target.path}`;
 
@@ -36,15 +34,14 @@ const contextOf = (traceparent: string): SpanContext => {
 const parentOf = ({ traceId, spanId, traceFlags }: SpanContext): string =>
   `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 
-/** Longest wait at the end for a collector to take what has not been sent. */
 const lastMs: Millis = 1_000;
 const longestReason = 200;
 
-/** In one line; what a collector has answered is not repeated. */
+/** The collector's answer is not repeated. */
 const reasonOf = ({ message, code }: Error & { readonly code?: unknown }): string =>
   (message || `${code ?? 'no reason given'}`).slice(0, longestReason);
 
-/** Says once that spans cannot be sent, and once that they can again. */
+/** Reports once that spans cannot be sent, and once that they can again. */
 const telling = (exporter: SpanExporter): SpanExporter => {
   let isLost = false;
   return {
@@ -63,9 +60,9 @@ const telling = (exporter: SpanExporter): SpanExporter => {
 };
 
 /**
- * Spans of requests, sent to a collector over OTLP/HTTP as JSON. The packages are loaded here and nowhere else. They read the
- * other variables that OpenTelemetry defines: `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS` …
- * @param endpoint of the collector, above its `/v1/traces`
+ * Exports spans over OTLP/HTTP as JSON. Loads the packages of OpenTelemetry, which read its other variables:
+ * `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS` …
+ * @param endpoint of the collector, without `/v1/traces`
  */
 export const openTracing = async (endpoint: string, { scheme, providerOf }: Gateway): Promise<Tracing> => {
   const [{ ROOT_CONTEXT, SpanKind, SpanStatusCode, trace }, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
@@ -150,7 +147,7 @@ export const openTracing = async (endpoint: string, { scheme, providerOf }: Gate
   return {
     spansOf: (head, target) => new RequestSpans(head, target),
     async close() {
-      // Nobody waits for a collector that is away: its failures have been told.
+      // Failures have been reported.
       await atMost(
         lastMs,
         provider.shutdown().catch(() => {}),
@@ -160,7 +157,7 @@ export const openTracing = async (endpoint: string, { scheme, providerOf }: Gate
 };
 
 const tokenAttributes = ({ input, output, cacheCreation, cacheRead }: Asked['tokens']) => ({
-  // As the conventions have it, with those of the cache.
+  // The conventions count cached tokens as input.
   'gen_ai.usage.input_tokens': input + cacheCreation + cacheRead,
   'gen_ai.usage.output_tokens': output,
   'gen_ai.usage.cache_creation.input_tokens': cacheCreation,

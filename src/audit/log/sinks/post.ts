@@ -1,16 +1,15 @@
 import type { Millis } from '../../../clock.ts';
 
-/** An answer that has not come to its end. */
 class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** More than any witness has to say; what is behind it is not read. */
+/** More than any answer of a witness. */
 const mostRead = 64 * 1024;
 
 /**
- * Sends a text, and follows nobody who sends it elsewhere.
- * @param read what is wanted of the answer; the time is for that too
+ * Sends a POST and follows no redirect.
+ * @param read takes what is needed of the answer, within the same time limit
  */
 export const post = async <T>(
   url: string,
@@ -25,12 +24,11 @@ export const post = async <T>(
     try {
       return await read(answer);
     } finally {
-      // Of an answer that was read there is nothing left to let go.
       if (!answer.bodyUsed) await answer.body?.cancel();
     }
   };
   let timer: NodeJS.Timeout | undefined;
-  // Where an answer has begun, an abort alone has been seen not to end it.
+  // Once an answer has begun, an abort alone did not always end it (observed).
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       const error = new NoAnswer(`it has not answered in ${answerMs / 1_000} s`);
@@ -45,7 +43,7 @@ export const post = async <T>(
   }
 };
 
-/** The text of an answer, of which there may be any amount: its first 64 KiB. */
+/** The first 64 KiB of an answer of any length. */
 export const beginningOf = async ({ body }: Response): Promise<string> => {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -1,13 +1,11 @@
 import type { Report } from './verify.ts';
 
 export interface Verdict {
-  /** 0: whole. 1: tampered with. 2: nothing is wrong, and that something was taken back cannot be excluded. */
+  /** 0: intact. 1: tampered with. 2: nothing is wrong, but a rollback cannot be excluded. */
   readonly code: 0 | 1 | 2;
-  /** One sentence. */
   readonly says: string;
 }
 
-/** What a report comes to. */
 export const verdictOf = ({
   findings,
   covered,
@@ -21,7 +19,7 @@ export const verdictOf = ({
   mistaken,
 }: Report): Verdict => {
   const [first, ...more] = findings;
-  // Who has named the wrong keys, or has other secrets, is not told that somebody rewrote the log.
+  // Wrong keys or secrets are no sign of a rewritten log.
   if (first?.class === 'key' && more.length === 0) return { code: 1, says: first.says };
   if (first) return { code: 1, says: 'This log is not what was signed.' };
   if (newest === null && outside === null) return { code: 2, says: 'No checkpoint covers anything of this log.' };

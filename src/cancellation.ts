@@ -1,12 +1,7 @@
-/**
- * The part of AbortSignal that is used here, so that a real one fits too. An AbortController costs 5 µs of a request
- * that takes 40, because Node gives each a class of its own (measured).
- */
+/** The used part of AbortSignal. An AbortController costs 5 µs of a request that takes 40 (measured). */
 export interface Cancellation {
   readonly aborted: boolean;
-  /** An AbortError once aborted. */
   readonly reason: unknown;
-  /** @throws the reason once aborted */
   throwIfAborted(): void;
   addEventListener(type: 'abort', listener: () => void): void;
   removeEventListener(type: 'abort', listener: () => void): void;

@@ -20,7 +20,6 @@ export const systemClock: Clock = {
 /** Unix seconds, the unit of timestamps on the wire (contract A.1). */
 export const seconds = (at: Millis): number => Math.floor(at / 1000);
 
-/** Waits for the work, but no longer than `ms`. */
 export const atMost = async (ms: Millis, work: Promise<void>): Promise<void> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

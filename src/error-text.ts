@@ -1,7 +1,4 @@
-/**
- * Errors of the engine, Node and zod quote their input, which may be a prompt or a key (as JSON.parse does): their
- * messages are left out.
- */
+/** Their messages quote the input, which may be a prompt or a key (as JSON.parse does), and are left out. */
 const quoting: ReadonlySet<string> = new Set([
   ...['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError'],
   ...['ZodError', '$ZodError'],
@@ -12,7 +9,6 @@ export interface ErrorText {
   readonly type: string;
   readonly code?: string | number;
   readonly message: string;
-  /** Frames, with the messages and frames of its causes. */
   readonly stack: string;
 }
 

@@ -1,6 +1,4 @@
-/**
- * All errors that clients can get (contract E.2). A code never changes. `http/error-envelopes.ts` makes the envelopes.
- */
+/** All errors that clients can get (contract E.2). A code never changes. */
 
 interface Entry {
   readonly status: number;

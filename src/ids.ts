@@ -57,9 +57,7 @@ const fiveBits = (value: number, characters: number): string => {
   return out;
 };
 
-/**
- * `<prefix>_` and 26 lower-case Crockford base32 characters of a UUIDv7 (contract A.1). Ids increase within a process.
- */
+/** `<prefix>_` and 26 Crockford base32 characters of a UUIDv7 (contract A.1). Ids increase within a process. */
 export const newId = (prefix: IdPrefix, clock: Clock): string => {
   const now = clock.wall();
   if (now > lastMs) {
@@ -91,11 +89,7 @@ const frontOf = (at: number, high: number, middle: number): string => {
 const sixCharacters = (value: number): string =>
   `${pairs[value >>> 20]}${pairs[(value >>> 10) & 1023]}${pairs[value & 1023]}`;
 
-/**
- * A deterministic id for something that is made again from an event. Ids sort by time and then by the lowest 15 bits
- * of `order`.
- * @param uuid the event's id
- */
+/** A deterministic id. Ids sort by time and then by the lowest 15 bits of `order`. @param uuid the event's id */
 export const idOfEvent = (prefix: IdPrefix, at: number, order: number, uuid: string): string => {
   const hex = uuid.replaceAll('-', '');
   const middle = ((order & 1) << 29) | (Number.parseInt(hex.slice(16, 24), 16) & (2 ** 29 - 1));

@@ -9,7 +9,6 @@ export interface Signals {
   };
   /** A foreign stream with a name like ours; once for each. */
   'stream.passed_over': { readonly stream: string; readonly type: string };
-  /** All rows are made again from the log. */
   'projection.rebuilt': { readonly reason: string; readonly projections: readonly string[] };
   /** At the start, every few seconds: how much of the log has been read, null while its end is unknown. */
   'projection.catching_up': { readonly events: number; readonly percent: number | null; readonly seconds: number };
@@ -31,7 +30,6 @@ export interface Signals {
   'follower.resumed': { readonly follower: string; readonly task?: string };
   /** They begin with the first event; what was done is not done twice. */
   'reactors.begun_again': { readonly reason: string; readonly reactors: readonly string[] };
-  /** Once, until it succeeds. */
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** Once: a checkpoint could not be written, and is tried again. */
   'audit.unsigned': { readonly error: unknown };
@@ -60,9 +58,7 @@ export interface Signals {
   'usage.recovered': { readonly abandoned: number; readonly damaged: number };
   /** At the start: begun requests that the journal has lost; they are not charged. */
   'usage.missing': { readonly requests: number | 'unknown'; readonly dir: string };
-  /** New or changed prices. */
   'prices.declared': { readonly models: readonly string[] };
-  /** At the start: the store cannot be reached yet. */
   'store.awaited': { readonly reason: string };
   /** At the start: a setting of the connection string has no effect. */
   'store.option_ignored': { readonly option: string; readonly reason: string };
@@ -74,7 +70,6 @@ export interface Signals {
   'store.back': { readonly afterMs: number };
   /** At the start: the volume is too full, so the embedded store refuses writes. */
   'store.read_only': { readonly dir: string; readonly freeBytes: number; readonly neededBytes: number };
-  /** The cluster has a new leader. */
   'store.moved': Readonly<Record<string, never>>;
   /** A reader of the log had to reconnect while commands were accepted. */
   'store.stumbled': { readonly reason: string };
@@ -83,7 +78,6 @@ export interface Signals {
     readonly family: string;
     readonly records: number;
     readonly refused: readonly string[];
-    /** The minute windows begin half used. */
     readonly halfFull: boolean;
   };
   /** A restart now would forget changes of the windows. */
@@ -96,12 +90,9 @@ export interface Signals {
     readonly ageMs?: number;
   };
   'models.reloaded': { readonly models: readonly string[] };
-  /** The models file cannot be used; the models stay as they are. */
   'models.refused': { readonly fault: string };
   'tiers.reloaded': { readonly file: string };
-  /** The tiers file cannot be used; the limits stay as they are. */
   'tiers.refused': { readonly file: string; readonly fault: string };
-  /** Another gateway has made the first organization. */
   'first_run.left': { readonly to: string; readonly organizationId: string };
   /** Another gateway has claimed the first run and not finished it. */
   'first_run.unfinished': { readonly by: string; readonly advice: string };
@@ -112,7 +103,6 @@ export interface Signals {
     readonly requestId: string;
     readonly code: string;
     readonly reason: string;
-    /** Characters of the upstream's message. */
     readonly length: number | undefined;
   };
   /** An upstream gets no requests but probes, until one is answered. */

@@ -17,7 +17,6 @@ const shownMs: Millis = 5_000;
 export const keepAuditLog = async (parts: {
   readonly config: Config;
   readonly store: EventStore;
-  /** The subscription that all followers share. */
   readonly subscribe: EventStore['subscribe'];
   readonly models: ReadModels;
   readonly ours: Ours;
@@ -62,8 +61,7 @@ export const keepAuditLog = async (parts: {
     isThere: () => models.whole(auditTree.tables),
     head: () => auditTreeHead(models),
     leaves: { at: (level, index) => auditTreeHashes(models).at(level, index) },
-    // Also the newest one at the start: an earlier process may have ended before it reached a sink, or had other
-    // sinks.
+    // Also the newest one at the start: an earlier process may have ended before it reached a sink.
     signed: bring,
     replaced,
   });

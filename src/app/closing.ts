@@ -1,10 +1,7 @@
 /** Closes what was opened, last first. A part that hangs does not keep the others open. */
 export interface Closing {
   later(what: string, close: () => Promise<unknown>): void;
-  /**
-   * @param timeoutMs for all parts together; after that, 250 ms for each that is left
-   * @throws Unclosed when a part has not closed in time
-   */
+  /** @param timeoutMs for all parts together @throws Unclosed when a part has not closed in time */
   all(timeoutMs: number): Promise<void>;
 }
 

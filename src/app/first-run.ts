@@ -20,10 +20,9 @@ const othersMs = 30_000;
 const lookAgainMs = 20;
 
 const fileIn = (dataDir: string): string => join(dataDir, 'first-run.json');
-/** The plan until its claim holds. */
 const draftIn = (dataDir: string): string => `${fileIn(dataDir)}.next`;
 
-/** The first run that an earlier start has saved. @throws Error in one sentence if the file is damaged */
+/** @throws Error in one sentence if the file is damaged */
 export const keptFirstRun = async (dataDir: string): Promise<FirstRun | null> => {
   const file = fileIn(dataDir);
   const text = await textOf(file);
@@ -37,9 +36,8 @@ export const keptFirstRun = async (dataDir: string): Promise<FirstRun | null> =>
 
 /**
  * Gives an empty store an organization, an Admin key, a project and a project key. Of several gateways one does: it
- * writes its plan to disk, claims the first run in the log, and renames the plan to `first-run.json` (mode 0600)
- * before it makes anything. The others wait for that organization. Later starts only keep `base_url` current, while
- * the file is there.
+ * saves its plan, claims the first run in the log, and renames the plan to `first-run.json` (mode 0600) before it
+ * makes anything. The others wait.
  * @param context the start: what is made is recorded as the operator's
  */
 export const firstRun = async (
@@ -76,10 +74,7 @@ const ownPlan = async (admin: Administration, dataDir: string): Promise<FirstRun
   return null;
 };
 
-/**
- * Claims the first run for a command that makes an organization, so that a server that starts meanwhile makes none. If
- * it is claimed already, the claim stays.
- */
+/** For a command that makes an organization: a server that starts meanwhile then makes none. */
 export const takeFirstRun = async (
   store: EventStore,
   { host }: { readonly host: string },

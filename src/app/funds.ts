@@ -25,7 +25,6 @@ export const fundsOf = (
 /** Rows that are read, in half a millisecond, before the event loop gets its turn. */
 const rowsATurn = 250;
 
-/** Totals in the read models that the log does not have yet. */
 export const untoldOf = (models: Pick<ReadModels, 'get' | 'range' | 'written'>): Untold => ({
   last: lastTold(models),
   async totals() {

@@ -21,7 +21,6 @@ export interface OpenLimits {
   readonly tiers: TiersInForce & { look(): Promise<void> };
   /** Takes every batch that the read models commit: a changed tier holds from the next request on. */
   committed(batch: readonly Recorded[]): void;
-  /** Saves the windows and ends the timers. */
   close(): Promise<void>;
 }
 

@@ -47,7 +47,6 @@ export const allRoutes = (dependencies: {
   readonly tiers: TiersInForce;
   readonly readiness: Readiness;
   readonly knowledge: Knowledge;
-  /** Whether the lists may lack recent changes. */
   readonly isBehind: () => boolean;
   readonly creditAgeMs: () => Millis;
   /** Micro-dollars of an organization. */

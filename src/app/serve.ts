@@ -82,7 +82,6 @@ const clock = systemClock;
 
 export interface Running {
   readonly baseUrl: string;
-  /** Undefined without metrics. */
   readonly metricsUrl: string | undefined;
   /** What the first start has made on an empty store. */
   readonly firstRun: FirstRunReport | null;
@@ -91,15 +90,15 @@ export interface Running {
   /** Resolves with the reason when the server has failed and must be restarted. */
   readonly failed: Promise<Error>;
   /**
-   * Waits for requests in flight, two seconds at most if it has failed, then closes all parts in order. @throws
-   * Unclosed if a part hangs
+   * Waits for requests in flight, two seconds if it has failed, then closes all parts. @throws Unclosed if a part
+   * hangs
    */
   stop(hasFailed: boolean): Promise<void>;
 }
 
 /**
- * Starts a gateway; resolves once it listens.
- * @param by who starts it: the actor of the first run
+ * Resolves once the gateway listens.
+ * @param by the actor of the first run
  * @param output takes the access log
  * @param isNew may begin a log although files of another are here
  */
@@ -193,7 +192,6 @@ const start = async (parts: {
     },
   });
   open.later('the read models', models.close);
-  // The start needs these rows.
   await models.whole([...balanceRows, auditTreeSteps]);
   open.later('the rows that do not stay', sweepRows(models, clock));
   const { rebuild } = models;
@@ -212,7 +210,6 @@ const start = async (parts: {
       mark.forget();
       for (const kind of Object.values(aggregates)) kind.forget();
       await Promise.all([auditLog?.leave(), shared.leave()]);
-      // The read models report the failure themselves.
       await rebuild(reason).then(
         async () => {
           await reactors?.beginAgain(reason);

@@ -3,12 +3,8 @@ import type { ReadModels } from '../kernel/projections/projection.ts';
 
 const stepMs: Millis = 10_000;
 
-/**
- * Once a day removes expired rows (usage after 400 days, decisions after 30), some at each step. The returned function
- * stops it.
- */
+/** Removes expired rows once a day, some at each step. The returned function stops it. */
 export const sweepRows = (models: Pick<ReadModels, 'sweep'>, clock: Pick<Clock, 'wall'>): (() => Promise<void>) => {
-  /** The first round begins with the process. */
   let began: Millis | null = null;
   let isOver = false;
   let running: Promise<void> | null = null;

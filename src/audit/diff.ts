@@ -17,11 +17,9 @@ export interface EventChange {
 
 export interface Diff {
   readonly id: string;
-  /** Null if it did not exist yet. */
   readonly from: Step | null;
   readonly to: Step;
   readonly effective: { readonly from: Effective | null; readonly to: Effective };
-  /** The net changes, by name of the field. */
   readonly fields: readonly FieldChange[];
   /** Every event in between, also those that cancel out. */
   readonly events: readonly EventChange[];
@@ -58,10 +56,7 @@ export const compared = (before: Step | null, after: Step): FieldChange[] => {
   });
 };
 
-/**
- * The net changes between two times in milliseconds, and the events that made them.
- * @throws NoHistory if it did not exist at the later time, or never
- */
+/** @param from in milliseconds, as `to` @throws NoHistory if it did not exist at the later time, or never */
 export const diffOf = async (past: Past, id: string, from: number, to: number): Promise<Diff> => {
   const life = await past.life(id);
   const [begin, end] = [takenBy(life, { time: from }), takenBy(life, { time: to })];

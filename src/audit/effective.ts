@@ -10,14 +10,12 @@ export interface Effective {
   readonly usable_keys?: number;
 }
 
-/** An owner, with the name and state that it had then. */
 export interface Owner {
   readonly id: string;
   readonly name: string;
   readonly status: string;
 }
 
-/** Fields of all kinds that say what something belongs to and when it ends. */
 interface Belonging {
   readonly name?: string;
   readonly organizationId?: string;
@@ -31,7 +29,6 @@ const own = 'its own state';
 /** Null if its kind has none. */
 export const nameOf = ({ state }: StateAt): string | null => (state.data as Belonging).name ?? null;
 
-/** The organization comes first. */
 export const ownersAt = async (past: Past, { state }: StateAt, at: number): Promise<readonly Owner[]> => {
   const { organizationId, projectId, clientId } = state.data as Belonging;
   const ids = [organizationId, projectId, clientId].filter((id) => id !== undefined);

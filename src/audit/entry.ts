@@ -67,10 +67,7 @@ interface Words extends Omit<Entry, keyof Place> {
   readonly subject?: Subject;
 }
 
-/**
- * The entry of each event: the name alone, or with details; null for an internal event such as an admission or a
- * reservation. Does not compile unless every event is listed.
- */
+/** The type of each event's entry, or a function of the event; null for an internal event such as an admission. */
 type Vocabulary<F extends DomainEvent> = {
   readonly [T in F['type']]: AuditType | null | ((event: Extract<F, { readonly type: T }>, known: Subject) => Words);
 };

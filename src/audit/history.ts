@@ -23,7 +23,6 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
   }),
 );
 
-/** There is nothing with this id, or it has no history. */
 export class NoHistory extends Error {
   override readonly name = 'NoHistory';
 }
@@ -51,13 +50,11 @@ export type Moment = { readonly revision: number } | { readonly time: number };
 export interface StateAt {
   readonly id: string;
   readonly revision: number;
-  /** Time of the last event of the state, in milliseconds. */
   readonly at: number;
   /** With the names and values of the resource. */
   readonly state: State<unknown>;
 }
 
-/** An event, and the state after it. */
 export interface Step extends StateAt {
   readonly event: Recorded;
 }
@@ -103,7 +100,6 @@ const corruptionOf = (replay: () => void, { stream, revision, type }: Recorded):
   }
 };
 
-/** How many steps there are up to a moment. */
 export const takenBy = (life: readonly Step[], moment: Moment): number => {
   const later =
     'revision' in moment
@@ -112,10 +108,7 @@ export const takenBy = (life: readonly Step[], moment: Moment): number => {
   return later < 0 ? life.length : later;
 };
 
-/**
- * The state at a moment; by default the last. @throws NoHistory if it did not exist then, or has not reached that
- * revision
- */
+/** By default the last. @throws NoHistory if it did not exist then, or has not reached that revision */
 export const standingAt = (life: readonly Step[], moment?: Moment): Step => {
   const newest = life.at(-1);
   // A date without dashes parses as such a revision.

@@ -22,16 +22,12 @@ const admitted = (life: readonly Step[], until: Step): string[] =>
     event.type === 'project.key_issued' && revision <= until.revision ? [String(event.data.key_id)] : [],
   );
 
-/** The last change of status up to a moment. */
 const causeOf = (life: readonly Step[], until: Step | undefined): Step | null => {
   const taken = life.filter(({ revision }) => until !== undefined && revision <= until.revision);
   return taken.findLast(({ state }, i) => taken[i - 1]?.state.status !== state.status) ?? null;
 };
 
-/**
- * All keys that a project had had at a time, oldest first.
- * @param project its state at that time, in milliseconds
- */
+/** All keys that a project had had at a time in milliseconds, oldest first. `project` is its state then. */
 export const keysAt = async (past: Past, project: Step, at: number): Promise<KeyAt[]> =>
   ofEach(admitted(await past.life(project.id), project), async (id): Promise<KeyAt> => {
     const key = await past.at(id, at);

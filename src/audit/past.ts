@@ -8,11 +8,9 @@ export interface Past {
   life(id: string): Promise<readonly Step[]>;
   /** Its state at a time in milliseconds; undefined if it did not exist then. */
   at(id: string, time: number): Promise<Step | undefined>;
-  /** Whether its stream has a corrupt event. */
   isCorrupt(id: string): boolean;
 }
 
-/** Streams that are read in parallel. */
 const lanes = 32;
 
 interface PastOptions extends CallOptions {
@@ -55,10 +53,7 @@ export const pastOf = (store: EventStore, { onCorrupt, ...options }: PastOptions
 export const noHistoryOf = (past: Past, id: string): NoHistory =>
   new NoHistory(past.isCorrupt(id) ? `Nothing of ${id} can be told.` : `There is no ${id} in this store.`);
 
-/**
- * The state at a moment; by default the last. For a revision after a corrupt event: the state before that event.
- * @throws NoHistory if it never existed, or not then
- */
+/** The state at a moment; by default the last. After a corrupt event: the state before it. @throws NoHistory */
 export const standingOf = async (past: Past, id: string, moment?: Moment): Promise<Step> => {
   const life = await past.life(id);
   const last = life.at(-1);

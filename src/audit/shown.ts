@@ -3,9 +3,7 @@ import type { Policy } from '../domain/policy/policy-events.ts';
 import { fieldsOf } from '../domain/policy/policy-terms.ts';
 import type { State } from '../kernel/aggregate/aggregate.ts';
 
-/**
- * A policy with the states and fields of its resource (contract B.5, C.7), which differ from those of its aggregate.
- */
+/** The states and fields of a policy's resource (contract B.5, C.7) differ from those of its aggregate. */
 const shownPolicy = (state: State<Policy>): State<object> => {
   const { draft, current, pausedRevision: _, ...rest } = state.data;
   const published = current && {

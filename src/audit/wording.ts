@@ -160,7 +160,6 @@ const policy: Wording<PolicyEvent> = {
 
 const denial: Wording<AccessDenied> = {
   place: (id, _, event) => ({
-    // The stream is named after the organization and the day.
     organizationId: id.slice(0, id.lastIndexOf('_')),
     projectId: event.project_id,
     resourceId: event.credential_id,
@@ -197,17 +196,12 @@ export const auditedCategories: readonly string[] = [...worded.keys()];
 const nobodys: Subject = { organizationId: '' };
 
 export interface Described {
-  /** Null for an internal event. */
   readonly entry: Entry | null;
   /** The new subject of the resource, if it has changed. */
   readonly subject?: Subject | undefined;
 }
 
-/**
- * The entry of an event.
- * @param id the name of its stream after the category
- * @param known the subject of its resource
- */
+/** @param id the name of its stream after the category @param known the subject of its resource */
 export const describe = (category: string, id: string, event: DomainEvent, known: Subject = nobodys): Described => {
   const { words, place } = worded.get(category) as Wording<DomainEvent>;
   const word = words[event.type] ?? null;

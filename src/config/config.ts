@@ -183,7 +183,6 @@ export type Config = Readonly<Omit<z.infer<typeof schema>, 'SECRETS_DIR'> & { SE
 /** The message lists every fault. */
 export class BadConfig extends Error {
   override readonly name = 'BadConfig';
-  /** @param faults each begins with the name of its variable */
   constructor(faults: readonly string[], cause?: unknown) {
     super(`The configuration is not valid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`, { cause });
   }

@@ -51,10 +51,7 @@ export interface CheckedPages {
 
 const nothing: CheckedPages = { damaged: new Map(), tables: new Map(), ownerOf: () => undefined };
 
-/**
- * Walks the trees of an LMDB file that no one writes to, or that a reader of ours pins.
- * @throws DamagedFile if the damage is not within one table
- */
+/** The file has no writer, or a reader of ours pins it. @throws DamagedFile if the damage is not within one table */
 export function checkPages(path: string, judgement: Judgement): CheckedPages {
   const checked = checkMetaPages(path, judgement);
   if (checked.place === undefined) return nothing;

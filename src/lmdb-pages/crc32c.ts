@@ -24,7 +24,6 @@ const [t0, t1, t2, t3, t4, t5, t6, t7] = tables as [
   Int32Array,
 ];
 
-/** CRC-32C of bytes[start, end), continuing from `seed`. Unsigned 32 bits. */
 export function crc32c(bytes: Uint8Array, start: number, end: number, seed = 0): number {
   let crc = ~seed;
   let at = start;

@@ -1,4 +1,3 @@
-/** The message names the file and the place. */
 export class DamagedFile extends Error {
   override readonly name = 'DamagedFile';
 }

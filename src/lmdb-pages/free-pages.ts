@@ -2,7 +2,6 @@ import { HEADER, type PageFile } from './page-file.ts';
 import type { OnEntry } from './page-tree.ts';
 
 const NUMBER = 8;
-/** Owner of free pages. */
 const UNUSED = 0xffff;
 
 /**
@@ -23,11 +22,7 @@ export class FreePages {
     else this.distant.push({ page: overflow, length });
   };
 
-  /**
-   * To be called after the walk of all trees.
-   * @param isAll whether every tree is sound, so that all pages have an owner
-   * @throws DamagedFile
-   */
+  /** To be called after the walk of all trees. @param isAll whether every tree is sound @throws DamagedFile */
   check(isAll: boolean): void {
     const { file } = this;
     for (const list of this.lists) this.take(list);

@@ -36,7 +36,6 @@ const HIGHEST_PAGE = 2n ** 40n;
 /** Beyond this the size is no address. */
 const LARGEST_MAP = 2n ** 46n;
 
-/** How LMDB was opened (its options). */
 export interface Keeping {
   /** `noSubdir` */
   readonly isAlone: boolean;
@@ -48,9 +47,7 @@ export interface Keeping {
 }
 
 export interface CheckedFile {
-  /**
-   * The file is shorter than its pages: allowed if the last ones are free, else a truncation that only the walk finds.
-   */
+  /** The last pages are missing: allowed if they are free. */
   readonly short: boolean;
   /** 0 if nothing has been committed. */
   readonly transaction: bigint;
@@ -71,7 +68,7 @@ interface Meta {
   readonly lastPage: bigint;
 }
 
-/** Checks the meta pages before LMDB opens the file; an absent or empty file is fine. @throws DamagedFile */
+/** @throws DamagedFile */
 export function checkMetaPages(file: string, keeping: Keeping): CheckedFile {
   if (!existsSync(file)) return NOTHING;
   const descriptor = openSync(file, 'r');
@@ -125,7 +122,6 @@ function checked(descriptor: number, size: number, file: string, keeping: Keepin
   };
 }
 
-/** Undefined unless it can be a meta page. */
 function readMeta(descriptor: number, place: number, { isAlone, overlaps }: Keeping): Meta | undefined {
   const bytes = Buffer.alloc(META_BYTES);
   if (readSync(descriptor, bytes, 0, META_BYTES, place) !== META_BYTES) return undefined;

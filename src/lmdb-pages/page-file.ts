@@ -20,7 +20,6 @@ const MOST_LACKING = 2 ** 20;
 export class PageFile {
   readonly path: string;
   readonly pageSize: number;
-  /** The meta page in use. */
   readonly meta: Buffer;
   /** The last page that was read, and some after it. */
   readonly chunk: Buffer;
@@ -79,9 +78,7 @@ export class PageFile {
     return (number - this.chunkStart) * this.pageSize;
   }
 
-  /**
-   * Claims overflow pages. @returns their count, which may exceed `needed` if LMDB has reused those of a larger value
-   */
+  /** @returns the number of pages, which exceeds `needed` if LMDB has reused those of a larger value */
   overflow(first: number, needed: number, owner: number, of: string): number {
     const start = this.page(first, OVERFLOW, owner, of);
     const pages = this.chunk.readUInt32LE(start + LOWER);

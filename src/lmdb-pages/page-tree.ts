@@ -31,7 +31,7 @@ interface Key {
 }
 
 /**
- * Called for every entry; a value on overflow pages is there only as far as its first page. The buffers are reused.
+ * A value on overflow pages is there only as far as its first page. The buffers are reused.
  * @param overflow the first overflow page of the value; 0 if it is beside its key
  */
 export type OnEntry = (
@@ -58,8 +58,8 @@ export const treeAt = (name: string, owner: number, bytes: Buffer, at: number): 
 });
 
 /**
- * Walks one tree. Every page must be the one its parent names, be named once, and hold keys in order within its
- * parents' bounds; the counts must match the tree's header. @throws DamagedFile
+ * Every page must be the one its parent names, be named once, and hold keys in order within its parents' bounds; the
+ * counts must match the tree's header. @throws DamagedFile
  */
 export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?: OnEntry): void {
   const { pageSize, chunk } = file;
@@ -87,7 +87,6 @@ export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?:
     if (kind === BRANCH) {
       count.branches++;
       for (let i = 0; i < nodes; i++) {
-        // The first child has no separator.
         const from = i === 0 ? low : keyOf(bytes, nodeAt(i));
         const to = i + 1 < nodes ? keyOf(bytes, nodeAt(i + 1)) : high;
         if (from && to && compare(from.bytes, from.start, from.length, to.bytes, to.start, to.length) >= 0) {
@@ -155,7 +154,6 @@ export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?:
 const uint16 = (bytes: Buffer, at: number): number => bytes[at]! | (bytes[at + 1]! << 8);
 /** The size of a leaf's value, or the low half of a branch's page number. */
 const sizeOf = (bytes: Buffer, node: number): number => uint16(bytes, node) + uint16(bytes, node + 2) * 2 ** 16;
-/** Nodes begin at even offsets. */
 const even = (size: number): number => size + (size & 1);
 const keyOf = (bytes: Buffer, node: number): Key => ({ bytes, start: node + NODE, length: uint16(bytes, node + 6) });
 

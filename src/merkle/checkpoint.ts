@@ -1,7 +1,7 @@
 import { type Note, parsedNote } from './note.ts';
 import type { Hash } from './tree.ts';
 
-/** Contents of a checkpoint (c2sp.org/tlog-checkpoint). */
+/** c2sp.org/tlog-checkpoint */
 export interface Checkpoint {
   readonly origin: string;
   readonly size: number;
@@ -10,7 +10,6 @@ export interface Checkpoint {
 
 export interface SignedCheckpoint extends Checkpoint {
   readonly note: Note;
-  /** The note as received. */
   readonly signed: string;
 }
 
@@ -56,6 +55,6 @@ export function* notesInPieces(pieces: Iterable<string>): Generator<ReturnType<t
   yield notesIn(left);
 }
 
-/** Inclusion proof with its checkpoint (c2sp.org/tlog-proof). */
+/** c2sp.org/tlog-proof */
 export const tlogProof = (index: number, proof: readonly Hash[], signed: string): string =>
   `c2sp.org/tlog-proof@v1\nindex ${index}\n${proof.map((each) => `${each.toString('base64')}\n`).join('')}\n${signed}`;

@@ -9,9 +9,7 @@ const cosignature = 4;
 
 export interface Verifier {
   readonly name: string;
-  /** The first four bytes of a SHA-256, hexadecimal. */
   readonly keyHash: string;
-  /** `<name>+<hash>+<base64>`. */
   readonly text: string;
   isSignedBy(text: string, signature: Buffer): boolean;
 }

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 
-/** A SHA-256, 32 bytes. */
 export type Hash = Buffer;
 
 /** `at(level, index)` is the root of the `256^level` leaves from `index · 256^level`. Level 0 are the leaves. */

@@ -1,7 +1,6 @@
 /**
  * A reader may leave early, as `| head` does: that is no error. Output that cannot be written for another reason, such
- * as a full disk, ends the process. An unwritable standard error is ignored: the exit status remains.
- * @param ends ends the process, after the reason was written
+ * as a full disk, ends the process.
  * @returns resolves once a write has found that the reader is gone
  */
 export const allowClosedOutput = (ends: () => void = () => process.exit(1)): Promise<void> =>

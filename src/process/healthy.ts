@@ -1,7 +1,4 @@
-/**
- * Health check of a container: exits with 0 if the gateway at HOST, PORT and TLS_CERT_FILE is ready, else with 1.
- * node dist/src/process/healthy.js
- */
+/** Health check of a container: exits with 0 if the gateway at HOST, PORT and TLS_CERT_FILE is ready, else 1. */
 import { request as requestOverHttp } from 'node:http';
 import { request as requestOverTls } from 'node:https';
 
@@ -12,7 +9,6 @@ const options = {
   port: Number(PORT),
   path: '/v1/ready',
   timeout: 3_000,
-  // The certificate is for the name that clients use; nothing secret is sent.
   rejectUnauthorized: false,
 };
 

@@ -14,7 +14,5 @@ export const lowerHelperThreads = (): void => {
     for (const thread of readdirSync('/proc/self/task')) {
       if (Number(thread) !== process.pid) setPriority(Number(thread), niceness);
     }
-  } catch {
-    // Not Linux, or not allowed: affects only speed.
-  }
+  } catch {}
 };

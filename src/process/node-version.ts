@@ -1,7 +1,6 @@
 /** Major versions with binaries of uWebSockets.js, and the least minor version that Weir needs. */
 const supported: Readonly<Record<number, readonly [minor: number]>> = { 20: [19], 22: [12], 24: [0], 26: [0] };
 
-/** Null if Weir runs on this Node, else the reason. */
 export const runsOn = (version: string): string | null => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const least = supported[major];

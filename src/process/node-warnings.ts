@@ -1,7 +1,4 @@
-/**
- * Suppresses one warning of Node; others are printed as before.
- * @param code as Node documents it, such as `DEP0123`
- */
+/** @param code as Node documents it, such as `DEP0123` */
 export const withoutNodeWarning = (code: string): void => {
   const printers = process.listeners('warning');
   process.removeAllListeners('warning');

@@ -16,13 +16,12 @@ export class DayKeysUnusable extends Error {
 }
 
 /**
- * Random keys, one a day, in files beside the secrets, never in the store or a backup. Once a key is destroyed, what
- * it sealed cannot be read, wherever its bytes remain (architecture 7).
+ * Random keys in files beside the secrets, never in the store or a backup: once a key is destroyed, what it sealed
+ * cannot be read, wherever its bytes remain (architecture 7).
  */
 export interface DayKeys {
   /** Made on first use. @throws DayKeysUnusable */
   current(now: Millis): { readonly day: string; readonly key: Buffer };
-  /** Null if it is not here. */
   of(day: string): Buffer | null;
   /** Destroys the keys of days that began 48 hours ago or earlier. */
   destroyOld(now: Millis): void;

@@ -20,11 +20,9 @@ export interface Secrets {
   mac(text: string): string;
 }
 
-/** Each 64 hexadecimal characters. */
 export interface SecretValues {
   readonly master_key: string;
   readonly pepper: string;
-  /** Keys made with it still work. */
   readonly previous_pepper?: string | undefined;
 }
 
@@ -60,10 +58,7 @@ const fileIn = (dir: string): string => join(dir, 'secrets.json');
 
 export const hasSecrets = (dir: string): boolean => existsSync(fileIn(dir));
 
-/**
- * Reads `secrets.json`, or makes it on the first start (folder 0700, file 0600).
- * @throws Error in one sentence if the file is damaged; the file system's own if it cannot be used
- */
+/** Makes `secrets.json` on the first start (folder 0700, file 0600). @throws Error if it is damaged or unusable */
 export const loadSecrets = (dir: string): Secrets => secretsFrom(readSecretFile(dir));
 
 const readSecretFile = (dir: string): SecretValues => {
@@ -80,10 +75,7 @@ const readSecretFile = (dir: string): SecretValues => {
   return parsed.data;
 };
 
-/**
- * Makes a new pepper; the present one becomes the previous one.
- * @throws Error if there is a previous one: its keys would stop working
- */
+/** @throws Error if there is a previous pepper: its keys would stop working */
 export const rotatePepper = (dir: string): Secrets => {
   const { master_key, pepper, previous_pepper: previous } = readSecretFile(dir);
   if (previous !== undefined) throw new Error(`The previous pepper, ${pepperIdOf(previous)}, is still accepted.`);

@@ -12,10 +12,7 @@ const syncFolder = (dir: string): void => {
   }
 };
 
-/**
- * Writes a temporary file with mode 0600 and has `name` put it in place, so that the file is there whole or not at
- * all.
- */
+/** Writes a temporary file with mode 0600, which `name` puts in place: the file is whole or absent. */
 const write = (file: string, data: Buffer | string, name: (made: string) => void): void => {
   const made = `${file}.${randomBytes(6).toString('hex')}.new`;
   const descriptor = openSync(made, 'wx', 0o600);

@@ -7,7 +7,6 @@ const mostWaitingOfOne = 48;
 
 interface Slot<Job, Result> {
   readonly thread: WorkerThread<Job, Result>;
-  /** Null if it is free. */
   owner: string | null;
 }
 
@@ -24,14 +23,10 @@ export interface Size {
 
 export interface Task<Job> {
   readonly job: Job;
-  /** Transferred to the thread. */
   readonly lent?: readonly Transferable[];
 }
 
-/**
- * A few worker threads, started on demand, with a short queue. The next job is of the owner with the fewest running
- * ones, so that no owner blocks the others.
- */
+/** A few worker threads, started on demand. The next job is of the owner with the fewest running ones. */
 export class ThreadPool<Job, Result> {
   readonly #start: ThreadStart;
   readonly #size: Size;
@@ -47,11 +42,7 @@ export class ThreadPool<Job, Result> {
     this.#deadlineMillis = deadlineMillis;
   }
 
-  /**
-   * Runs a job, which is made once a thread is free for it.
-   * @param count of its results
-   * @throws NoThread if none is free in time
-   */
+  /** @param task makes the job once a thread is free @param count of its results @throws NoThread if none is free */
   async run(owner: string, task: () => Task<Job>, count: number): Promise<Done<Result>> {
     if (this.#closed) throw new NoThread('the threads have been ended');
     const slot = this.#take(owner) ?? (await this.#turn(owner));
@@ -71,7 +62,6 @@ export class ThreadPool<Job, Result> {
     await Promise.all(this.#slots.map(({ thread }) => thread.close()));
   }
 
-  /** Undefined if there is none for this owner. */
   #take(owner: string): Slot<Job, Result> | undefined {
     if (this.#runningOf(owner) >= this.#size.mostOfOne) return undefined;
     this.#slots = this.#slots.filter((slot) => slot.owner !== null || slot.thread.alive);

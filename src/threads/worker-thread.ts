@@ -20,12 +20,8 @@ export interface ThreadStart {
 
 export interface Done<Result> {
   readonly results: readonly Result[];
-  /**
-   * Why results are missing; null if none are. `crowded`: other load kept the job from its processor time. The thread
-   * has then ended.
-   */
+  /** Why results are missing; null if none are. `crowded`: other load kept the job from its processor time. */
   readonly cut: 'late' | 'crowded' | 'ended' | null;
-  /** Processor time. */
   readonly millis: number;
 }
 
@@ -36,7 +32,6 @@ export class WorkerThread<Job, Result> {
   readonly #worker: Worker;
   readonly #ended: Promise<void>;
   #answer: ((report: Report<Result>) => void) | undefined;
-  /** Results that arrived before `run` awaited them. */
   readonly #early: Report<Result>[] = [];
   /** Undefined until the thread is ready. */
   #clock: ProcessorClock | undefined;
@@ -67,9 +62,8 @@ export class WorkerThread<Job, Result> {
   }
 
   /**
-   * Runs `job`. Must not be called before the last job has ended.
+   * Must not be called before the last job has ended.
    * @param millis processor time for each of its results
-   * @param count of results
    * @param lent memory that is transferred to the thread
    * @throws NoThread if the thread does not start
    */

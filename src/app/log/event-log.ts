@@ -39,10 +39,10 @@ const holderMs: Millis = 5_000;
 const lookAgainMs: Millis = 20;
 
 /**
- * The events for a server: the cluster of EVENTSTORE_URL, or an embedded store.
+ * The cluster of EVENTSTORE_URL, or an embedded store.
  * @param options.isNew makes a store even if files of another log are here
  * @param options.waitMs for another process that has the store, such as a server that closes
- * @throws StoreLocked if it still has it then; BadConfig if the store's files are missing
+ * @throws StoreLocked; BadConfig if the store's files are missing
  */
 export const ownEventLog = async (
   config: Config,
@@ -91,7 +91,7 @@ export const opensFiles = async (config: Config): Promise<boolean> => {
 
 /**
  * The events for a command: of the running server, or of the files of a stopped one.
- * @param isNew makes a store even if files of another log are here
+ * @param isNew as of `ownEventLog`
  * @throws Failure if a later release has written them
  */
 export const anyEventLog = async (config: Config, isNew = false): Promise<EventLog> => {
@@ -113,13 +113,9 @@ const whicheverLog = async (config: Config, isNew: boolean): Promise<EventLog> =
   return typeof found === 'string' ? elsewhere({ endpoint: found }) : ofServer(dir, found);
 };
 
-/** Longest wait of one command for another. */
 const commandMs: Millis = 30_000;
 
-/**
- * The endpoint of the server that has the store, or else an embedded store. A command that has the store serves no
- * other, because it ends soon: others wait for it. @throws Failure if that takes too long
- */
+/** A command that has the store serves no other, because it ends soon. @throws Failure if the wait is too long */
 const runningOrOwn = async (dir: string): Promise<string | Embedded> => {
   for (const end = performance.now() + commandMs; ; await wait(lookAgainMs)) {
     const endpoint = await runningEndpoint(dir);
@@ -152,7 +148,6 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
   }
 };
 
-/** A store in another process. */
 const elsewhere = (target: Target, options?: ConnectOptions): EventLog => {
   const store = connect(target, options);
   return { store, failed: never, hasNoRoom: false, isOwn: false, close: () => store.close() };

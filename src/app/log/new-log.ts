@@ -21,7 +21,7 @@ const refuse = (place: string, found: readonly string[]): never => {
 
 /**
  * Missing store files may be lost files, or a restore that broke off.
- * @param dir of the store's files, before they are made
+ * @param dir of the store's files
  * @throws BadConfig if anything of their log is here
  */
 export const expectNoOtherLog = (config: Config, dir: string): void => {
@@ -36,7 +36,7 @@ export const expectNoOtherLog = (config: Config, dir: string): void => {
 };
 
 /**
- * Checks, before anything is written, that a log may begin in this store; does nothing if one has begun.
+ * Checks, before anything is written, that a log may begin in this store.
  * @param isNew the operator wants a new log, even if files of another are here
  * @throws BadConfig if anything of another log is here; StoreRefuses if a right is missing
  */

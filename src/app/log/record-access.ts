@@ -38,7 +38,6 @@ export const recordAccess = (log: AccessLog, records: AccessRecords, clock: Cloc
     if (writing) return;
     const since = written;
     written = seconds(clock.wall());
-    // After the clock has stepped back.
     if (written <= since) return;
     writing = true;
     void write(false, turnsBetween(since, written)).finally(() => {

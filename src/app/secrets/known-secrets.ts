@@ -49,7 +49,6 @@ export const secretsRecords = async (
   return records;
 };
 
-/** Whether anything was made with secrets here, so that new ones would not match. */
 export const needsItsSecrets = async (store: EventStore): Promise<boolean> =>
   (await read(store)).known !== undefined || (await hasLogId(store));
 
@@ -72,9 +71,8 @@ export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets, 
   );
 
 /**
- * Records these secrets as the right ones, unless the log has none. If a gateway with them could not go on signing the
- * audit log, begins a part that they sign.
- * @returns the key of the new part, which auditors must get from elsewhere than the log
+ * Records these secrets as the right ones, unless the log has none. If they could not go on signing the audit log,
+ * begins a part that they sign. @returns the key of that part
  */
 export const acceptSecrets = async (
   store: EventStore,

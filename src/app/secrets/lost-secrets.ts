@@ -11,10 +11,8 @@ export interface LostSecret {
   readonly isCertain: boolean;
 }
 
-/** Undefined if the pepper was there, or nothing says otherwise. */
 export type LostSecrets = (pepperId: string, at: Millis) => LostSecret | undefined;
 
-/** @param given undefined if no secrets are at hand */
 export const lostSecrets = async (
   store: Pick<EventStore, 'read'>,
   given: Secrets | undefined,

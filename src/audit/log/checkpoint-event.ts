@@ -17,11 +17,9 @@ export interface Anchor {
 export interface CheckpointEvent {
   readonly from: number;
   readonly hashes: readonly Hash[];
-  /** By index of the leaf, of events that may be removed. */
   readonly stubs: Readonly<Record<string, string>>;
   /** The last leaf whose event cannot be removed; null if there is none. */
   readonly anchor: Anchor | null;
-  /** Number of the signing key. */
   readonly key: number;
   readonly checkpoint: SignedCheckpoint;
 }

@@ -5,7 +5,6 @@ import type { CheckpointerOptions, Signing } from './signing.ts';
 import { AnotherLog, signTree, type TreeSigner } from './tree-signer.ts';
 
 export interface Checkpointer extends Signing {
-  /** Stops signing until `beginAgain`, because another log has taken the place of the followed one. */
   leave(): Promise<void>;
   beginAgain(): Promise<void>;
   close(): Promise<void>;
@@ -14,8 +13,7 @@ export interface Checkpointer extends Signing {
 const closingMs: Millis = 1_500;
 
 /**
- * Follows the log and signs its tree. Several gateways may do so at once: each appends at the exact revision after the
- * last checkpoint, one succeeds, and the others continue from its checkpoint.
+ * Several gateways may sign at once: each appends at the exact revision after the last checkpoint, and one succeeds.
  */
 export const startCheckpoints = async (options: CheckpointerOptions): Promise<Checkpointer> => {
   let current: TreeSigner | undefined;

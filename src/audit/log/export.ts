@@ -9,7 +9,6 @@ export interface ExportSource {
   /** Null for the whole log. */
   readonly organizationId: string | null;
   readonly checkpoint: SignedCheckpoint;
-  /** Verifier keys, oldest first. */
   readonly keys: readonly string[];
   readonly leaves: HashSource;
   readonly indexOf: (leaf: string, event: Recorded) => number | undefined;
@@ -30,10 +29,7 @@ const canonicalIfAny = (event: Recorded): string | undefined => {
   }
 };
 
-/**
- * A manifest, the events with their proofs, the stubs of removed events, and a last line with counts and a hash of all
- * others. Uncovered events are included: one before a covered event has replaced a signed event.
- */
+/** Includes uncovered events: one before a covered event has replaced a signed event. */
 export async function* exportLines(source: ExportSource): AsyncGenerator<string> {
   const { organizationId, checkpoint, keys, leaves, indexOf, entries, stubs } = source;
   const digest = createHash('sha256');

@@ -1,11 +1,9 @@
 import type { Note, Verifier } from '../../merkle/note.ts';
 import { isSignedWith } from '../../merkle/note.ts';
 
-/** A key that an event of the log names. */
 export interface LogKey {
   readonly number: number;
   readonly verifier: Verifier;
-  /** Of the event. */
   readonly revision: number;
   readonly position: bigint;
   /** Signed statement that this key follows another, by any signer. */
@@ -18,20 +16,15 @@ export interface KeyBelief {
   readonly takesFirst: boolean;
 }
 
-/** The keys of a log, in the order of their events. */
 export interface Keys {
   /** Known otherwise, or signed by the believed key before. */
   readonly believed: readonly LogKey[];
   /** Anyone who can append to the store may have written them. */
   readonly passedOver: readonly LogKey[];
-  /** @returns whether it is believed */
   add(key: LogKey): boolean;
 }
 
-/**
- * A key is believed if the believed key before has signed it or if it is known otherwise, never because of its event
- * alone.
- */
+/** A key is believed if the believed key before has signed it or it is known otherwise. */
 export const believedKeys = ({ isKnown, takesFirst }: KeyBelief): Keys => {
   const believed: LogKey[] = [];
   const passedOver: LogKey[] = [];

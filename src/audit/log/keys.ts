@@ -13,7 +13,6 @@ const prefix = 'weir/';
 /** The name of the log's keys and the first line of its checkpoints. */
 export const originOf = (logId: string): string => `${prefix}${logId}`;
 
-/** @param seedOf the 32-byte seed for a log id and a key number */
 export const signersOf = (origin: string, seedOf: (logId: string, number: number) => Buffer): Signers => {
   const known = new Map<number, Signer>();
   return (number) => {
@@ -53,7 +52,6 @@ export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | und
   return { number: number as number, verifier, revision, position, note: isRight ? said : undefined };
 };
 
-/** The keys, and the revision of the last event of their stream. */
 export const keysIn = async (
   store: Pick<EventStore, 'read'>,
   belief: KeyBelief,
@@ -101,7 +99,7 @@ export const ensureFirstKey = async (
 
 /**
  * The next key signs from the first checkpoint that covers this event.
- * @returns undefined if none of the log's keys is derived from the secrets, so that the next would not be believed
+ * @returns undefined if none of the log's keys is derived from the secrets
  */
 export const rotateKey = async (
   store: Pick<EventStore, 'read' | 'append'>,

@@ -13,7 +13,6 @@ export interface Leaf {
   readonly stub?: string;
 }
 
-/** What remains of a removed event. */
 export interface Stub {
   readonly hash: string;
   readonly revision: number;

@@ -25,7 +25,7 @@ export const coveredFrom = async (
 
 /**
  * Begins a part of the log that these secrets sign, if they cannot continue: none of its keys is theirs, or others
- * have signed its newest checkpoint. Only on an operator's command, because the new part is unproven to anyone who
+ * have signed its newest checkpoint. Only an operator may decide this, because the new part is unproven to anyone who
  * knows only the earlier keys.
  * @returns the key that signs from now on; undefined if the secrets can continue
  */

@@ -7,10 +7,8 @@ import { checkpointOf } from './checkpoint-event.ts';
 import type { Keys, LogKey } from './key-belief.ts';
 import { checkpointStream, leafOf } from './leaf.ts';
 
-/** The leaves of all checkpoints, in memory. */
 export interface LeafList extends HashSource {
   readonly newest: SignedCheckpoint | undefined;
-  /** By index of the leaf. */
   readonly stubs: ReadonlyMap<number, string>;
   indexOf(leaf: string): number | undefined;
 }
@@ -20,7 +18,6 @@ const width = 256;
 /** How many checkpoints from the end of the log are searched for a valid signature. */
 const mostLookedAt = 256;
 
-/** Finds the newest added checkpoint that a believed key has signed. */
 export const newestSigned = ({ believed }: Pick<Keys, 'believed'>) => {
   const last: SignedCheckpoint[] = [];
   return {
@@ -36,7 +33,6 @@ export const newestSigned = ({ believed }: Pick<Keys, 'believed'>) => {
 export const isSignedByOne = ({ origin, note }: SignedCheckpoint, keys: readonly Pick<LogKey, 'verifier'>[]): boolean =>
   keys.some(({ verifier }) => verifier.name === origin && isSignedWith(note, verifier));
 
-/** @param log events of Weir in order; checkpoints alone suffice */
 export const leafList = async (log: AsyncIterable<Recorded>, keys: Pick<Keys, 'believed'>): Promise<LeafList> => {
   const levels: Hash[][] = [[]];
   const indices = new Map<string, number>();
@@ -71,7 +67,6 @@ export const leafList = async (log: AsyncIterable<Recorded>, keys: Pick<Keys, 'b
   };
 };
 
-/** Inclusion proof of an event. */
 export interface EventProof {
   readonly index: number;
   /** The text that the leaf is the hash of: the canonical event, or its stub. */

@@ -9,7 +9,6 @@ import type { Signers } from './keys.ts';
 
 export interface TreeHead {
   readonly tree: Frontier;
-  /** Of the last checkpoint. */
   readonly revision: number;
   readonly note: string;
   readonly anchor: Anchor | null;
@@ -21,9 +20,7 @@ export interface CheckpointerOptions {
   readonly origin: string;
   readonly signers: Signers;
   readonly clock: Clock;
-  /** Resolves once the read model of the tree can be read. */
   readonly isThere?: () => Promise<void>;
-  /** The tree in the read model. */
   readonly head: () => TreeHead | undefined;
   readonly leaves: HashSource;
   /** Called with the newest own checkpoint at the start, with each later one, and with its position. */
@@ -32,7 +29,6 @@ export interface CheckpointerOptions {
   readonly replaced: () => void;
   /** From the first uncovered leaf to the next checkpoint. */
   readonly delayMs?: Millis;
-  /** From a failure to the next attempt. */
   readonly retryMs?: Millis;
 }
 

@@ -42,7 +42,6 @@ interface Head extends TreeHead {
 
 const defaultDelayMs: Millis = 750;
 const defaultRetryMs: Millis = 1_000;
-/** Further ones are not listed. */
 const mostForeign = 100;
 
 const endOf = async (store: Pick<EventStore, 'readAll'>): Promise<bigint | null> => {
@@ -66,7 +65,6 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
   const foreign: Place[] = [];
   let head: Head | undefined;
   let unsigned = unsignedLeaves(options, null, new Set());
-  /** Position of the newest leaf that was delivered. */
   let newest: bigint | null = null;
   let timer: NodeJS.Timeout | undefined;
   let signing: Promise<void> = Promise.resolve();
@@ -210,8 +208,8 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
   };
 
   /**
-   * For a checkpoint that is not our next. In another log, signing begins again. In ours it was planted: if it changes
-   * nothing it is passed over; if every reader takes it for the next, signing stops.
+   * A checkpoint that is not our next: of another log, or planted. A planted one that changes nothing is passed over;
+   * one that every reader takes for the next ends the signing.
    */
   const doubt = async ({ stream, revision }: Recorded, isStray: boolean): Promise<void> => {
     const error = new BrokenTree(`revision ${revision} of ${stream} does not follow the one before`);

@@ -47,7 +47,6 @@ export const unsignedLeaves = (
   covered: Set<string>,
 ): UnsignedLeaves => {
   let place = from;
-  /** Of the last read, with positions. */
   let known: readonly UnsignedLeaf[] = [];
   return {
     get place() {

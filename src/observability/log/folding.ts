@@ -33,10 +33,7 @@ const keyOf = (name: SignalName, signal: object): string => {
   return key;
 };
 
-/**
- * Passes a signal on at once, and repeats within a minute together at its end.
- * @param later sets a timer that does not keep the process alive
- */
+/** Passes a signal on at once, and repeats within a minute together at its end. */
 export const folding = (
   tell: Tell,
   later: (ms: number, then: () => void) => void = (ms, then) => void setTimeout(then, ms).unref(),

@@ -7,23 +7,19 @@ import { pretty } from './pretty.ts';
 
 export interface LogOptions {
   readonly level: Level | 'silent';
-  /** For people, or one JSON object a line. */
   readonly format: 'pretty' | 'json';
   readonly isColored?: boolean;
   /** Share of the requests that is logged, 0 to 1. */
   readonly accessShare: number;
-  /** Default: standard error. */
   readonly fd?: number;
 }
 
 export interface Log {
-  /** @param fields without secrets */
   info(fields: object, message: string): void;
   /** Undefined if requests are not logged. */
   readonly access: ((request: Finished) => void) | undefined;
   /** Lines that were dropped because the reader is too slow. */
   readonly dropped: number;
-  /** @returns whether all lines were written */
   close(): Promise<'written' | 'stuck'>;
 }
 
@@ -73,7 +69,6 @@ const telling =
 
 const hundredths = (ms: number): number => Math.round(ms * 100) / 100;
 
-/** Ids, own names and numbers. Unknown values are left out. */
 const accessLine = ({ requestId, keyId, method, target, status, durationMs, model, asked }: Finished): object => ({
   request_id: requestId,
   key_id: keyId,
@@ -97,7 +92,6 @@ export const openLog = ({ level, format, isColored = false, accessShare, fd = st
   out.on('drop', () => {
     dropped += 1;
   });
-  // The gateway goes on without a log: the lines are written later.
   let again: NodeJS.Timeout | undefined;
   out.on('error', () => {
     again ??= setTimeout(() => {

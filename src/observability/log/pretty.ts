@@ -1,4 +1,3 @@
-/** ANSI color numbers. */
 const grey = 90;
 
 const names: Readonly<Record<number, readonly [name: string, color: number]>> = {
@@ -33,7 +32,6 @@ const timeOf = (ms: number): string => {
 
 const unsaid: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'err']);
 
-/** Formats a JSON line of the logger for people, with local time and the stack of an error below. */
 export const pretty = (line: string, isColored: boolean): string => {
   const paint = isColored ? colored : uncolored;
   const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;

@@ -7,7 +7,6 @@ export interface Sample {
   readonly value: number | Distribution;
 }
 
-/** Each metric is read at the scrape. */
 export type Samples = Partial<Readonly<Record<MetricName, () => readonly Sample[]>>>;
 
 export const only = (value: number): readonly Sample[] => [{ labels: {}, value }];

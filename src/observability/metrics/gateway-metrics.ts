@@ -6,7 +6,6 @@ import { only, type Sample, type Samples } from './exposition.ts';
 
 /** Read at each scrape, not measured in between. */
 export interface Sources {
-  /** Undefined until it listens. */
   readonly server: () =>
     | {
         readonly inFlight: number;
@@ -17,7 +16,6 @@ export interface Sources {
     | undefined;
   readonly windows: Readonly<Record<string, { readonly size: number; readonly slab: { readonly bytes: number } }>>;
   readonly refusals: () => Iterable<{ readonly scope: string; readonly metric: string; readonly count: number }>;
-  /** Upstreams of models that have several. */
   readonly breakers: () => Iterable<{ readonly model: string; readonly upstream: string; readonly isOpen: boolean }>;
   readonly checks: Readonly<Record<string, () => string | undefined>>;
   readonly signing: () => { readonly isSigned: boolean; readonly passedOver: readonly unknown[] };

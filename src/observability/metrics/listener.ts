@@ -10,11 +10,7 @@ export interface MetricsListener {
 
 const patienceMs = 10_000;
 
-/**
- * Serves `GET /metrics` on a separate listener, for the operator alone.
- * @param port 0 takes a free one
- * @throws Error, one sentence, if it cannot listen
- */
+/** On a separate listener, for the operator alone. @throws Error, one sentence, if it cannot listen */
 export const serveMetrics = async (
   { host, port }: { readonly host: string; readonly port: number },
   registry: Pick<Registry, 'metrics' | 'contentType'>,

@@ -37,10 +37,7 @@ const modelCells = (): ModelCells => ({
   cacheRead: 0,
 });
 
-/**
- * Counts requests. Labels are documented routes and declared models, never client input, so that their number is
- * bounded.
- */
+/** Labels are documented routes and declared models, never client input, so that their number is bounded. */
 export class RequestMetrics {
   readonly #routes = new Map<Endpoint, RouteCells>();
   /** A HEAD has the route of its GET. */

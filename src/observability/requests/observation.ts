@@ -20,7 +20,6 @@ interface Whose {
   readonly id: string;
 }
 
-/** As the request is charged. */
 export interface Tokens {
   readonly input: number;
   readonly output: number;
@@ -33,7 +32,6 @@ export interface Asked {
   /** The client's status; 499 if it left before the end. */
   readonly status: number;
   readonly durationMs: Millis;
-  /** Undefined unless the answer came in pieces. */
   readonly firstPieceMs: Millis | undefined;
   readonly tokens: Tokens;
 }
@@ -42,7 +40,6 @@ export interface Asked {
 export interface Finished {
   readonly requestId: string;
   readonly method: string;
-  /** Undefined without a route. */
   readonly target: Endpoint | undefined;
   /** 499 if the connection ended before the answer began. */
   readonly status: number;
@@ -51,7 +48,6 @@ export interface Finished {
   readonly keyId: string | undefined;
   /** Undefined unless the request reached a declared model. */
   readonly model: string | undefined;
-  /** Undefined if no upstream was asked. */
   readonly asked: Asked | undefined;
   /** The gateway's own time until the first byte of the answer; undefined if no upstream has answered. */
   readonly overheadMs: Millis | undefined;
@@ -67,7 +63,6 @@ export interface Spans {
 export interface Observers {
   readonly clock: Clock;
   readonly finished: readonly ((request: Finished) => void)[];
-  /** Undefined without traces. */
   readonly spansOf?: ((head: WatchedHead, target: Endpoint | undefined) => Spans) | undefined;
 }
 
@@ -146,10 +141,7 @@ class Measured implements Meter, Asked {
     return this.#usage === undefined ? undefined : (this.firstPieceAt ?? this.completeAt);
   }
 
-  /**
-   * Counted as they are charged: unreported tokens are estimated, and an upstream that fails before it sends anything
-   * costs nothing.
-   */
+  /** As they are charged: unreported tokens are estimated; a failure before any answer costs nothing. */
   get tokens(): Tokens {
     const usage = this.#usage ?? noUsage;
     const sent = this.#sentTokens;
@@ -165,7 +157,6 @@ class Measured implements Meter, Asked {
   }
 }
 
-/** One request from its headers to its end; observers get this object. */
 class Observation implements Watched<Whose>, Finished {
   readonly target: Endpoint | undefined;
   status = clientGone;

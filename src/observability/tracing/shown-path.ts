@@ -4,9 +4,8 @@ import { timeOfId } from '../../ids.ts';
 const hidden = 'REDACTED';
 
 /**
- * The path of a request for its span. Parameters other than own ids and declared models may be keys or prompts and are
- * hidden, and so is the whole path of an unknown route.
- * @param path without the query
+ * Parameters other than own ids and declared models may be keys or prompts and are hidden, and so is the whole path of
+ * an unknown route.
  */
 export const shownPath = (
   path: string,

@@ -12,7 +12,6 @@ import { shownPath } from './shown-path.ts';
 
 export interface Tracing {
   readonly spansOf: (head: WatchedHead, target: Endpoint | undefined) => Spans;
-  /** Sends unsent spans, for a second at most. */
   close(): Promise<void>;
 }
 
@@ -60,8 +59,7 @@ const telling = (exporter: SpanExporter): SpanExporter => {
 };
 
 /**
- * Exports spans over OTLP/HTTP as JSON. Loads the packages of OpenTelemetry, which read its other variables:
- * `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS` …
+ * Loads the packages of OpenTelemetry, which read its other variables (`OTEL_SERVICE_NAME`, …).
  * @param endpoint of the collector, without `/v1/traces`
  */
 export const openTracing = async (endpoint: string, { scheme, providerOf }: Gateway): Promise<Tracing> => {
@@ -147,7 +145,6 @@ export const openTracing = async (endpoint: string, { scheme, providerOf }: Gate
   return {
     spansOf: (head, target) => new RequestSpans(head, target),
     async close() {
-      // Failures have been reported.
       await atMost(
         lastMs,
         provider.shutdown().catch(() => {}),

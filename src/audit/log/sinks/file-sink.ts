@@ -5,7 +5,6 @@ import { type HashSource, rootOf } from '../../../merkle/tree.ts';
 export interface OwnLog {
   /** Leaves of the tree up to the newest checkpoint that is known here. */
   readonly leaves: () => HashSource;
-  /** Their number. */
   readonly size: () => number;
   /** Leaves that the newest checkpoint in the store covers. */
   readonly covered: () => Promise<number>;
@@ -54,7 +53,6 @@ const tailOf = async (path: string): Promise<Buffer> => {
   }
 };
 
-/** The largest, because a gateway that shares the file may be behind the others. */
 const largestIn = (tail: Buffer, origin: string): SignedCheckpoint | undefined =>
   notesIn(tail.toString())
     .notes.flatMap((note) => parsedCheckpoint(note) ?? [])
@@ -73,10 +71,7 @@ const holdAgainst = async ({ size, root }: SignedCheckpoint, { leaves, ...log }:
   if (!rootOf(leaves(), size).equals(root)) throw new OtherHistory(size, 'others');
 };
 
-/**
- * Appends and syncs; never overwrites, so an append-only file works. Refuses a file that has seen more of the log than
- * there is, or other leaves.
- */
+/** Refuses a file that has seen more of the log than there is, or other leaves. Never overwrites. */
 export const toFile =
   (path: string, log: OwnLog): ((checkpoint: SignedCheckpoint) => Promise<void>) =>
   async ({ signed, origin }) => {

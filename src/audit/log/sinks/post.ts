@@ -7,10 +7,7 @@ class NoAnswer extends Error {
 /** More than any answer of a witness. */
 const mostRead = 64 * 1024;
 
-/**
- * Sends a POST and follows no redirect.
- * @param read takes what is needed of the answer, within the same time limit
- */
+/** Follows no redirect. @param read takes what is needed of the answer, within the same time limit */
 export const post = async <T>(
   url: string,
   body: string,
@@ -47,7 +44,6 @@ export const post = async <T>(
 export const beginningOf = async ({ body }: Response): Promise<string> => {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  // Leaving the loop cancels the rest.
   for await (const chunk of body ?? []) {
     chunks.push(chunk);
     length += chunk.length;

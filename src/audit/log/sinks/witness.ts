@@ -15,8 +15,8 @@ interface Answer {
 }
 
 /**
- * Asks a witness (c2sp.org/tlog-witness) to sign checkpoints. It requires a consistency proof from the last one it has
- * signed, and answers 409 with that size if ours is wrong.
+ * A witness (c2sp.org/tlog-witness) requires a consistency proof from the last size that it has signed, and answers
+ * 409 with that size if ours is wrong.
  */
 export const askWitness = (
   { url, verifier }: WitnessAddress,

@@ -48,7 +48,6 @@ export const signedStub = ({ hash, stub }: Expected): Stub | undefined =>
 const isOf = (stub: Stub, { stream, revision }: Actual): boolean =>
   stream === stub.stream && revision === stub.revision;
 
-/** A finding if the event is gone before its time. */
 export const removedEarly = ({ stream, revision }: Stub, index: number, now: Millis): Finding | undefined =>
   goneFrom(stream) <= now
     ? undefined
@@ -74,7 +73,7 @@ const alteration = (expected: Expected, actual: Actual, others: readonly Actual[
 };
 
 /**
- * The smallest set of changes that explains how the signed leaves became the present ones.
+ * The smallest set of changes from the signed leaves to the present ones.
  * @param expected without gaps
  * @param wasThere whether a hash was matched among earlier leaves
  */
@@ -97,7 +96,6 @@ export const align = (
   const pairs: [Expected, Actual][] = [];
   let removed = 0;
   let next = 0;
-  /** Unknown leaves since the last match. */
   let strangers: Actual[] = [];
 
   /** Pairs the missing leaves up to `end` with the unknown ones in their place. */

@@ -5,7 +5,6 @@ import type { Recorded } from '../../../kernel/store/store.ts';
 export interface Chains {
   /** What is wrong with the event's place on its stream, if anything. @param hash of the event */
   add(event: Recorded, hash: string): string | undefined;
-  /** A foreign event on one of our streams. */
   pass(event: Recorded): void;
 }
 

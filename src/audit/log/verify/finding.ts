@@ -1,7 +1,6 @@
 export type FindingClass =
   /** An event differs from the signed one. */
   | 'altered'
-  /** The first event of the log is another. */
   | 'genesis'
   | 'missing'
   /** An unsigned event between signed ones. */
@@ -16,9 +15,7 @@ export type FindingClass =
   | 'rolled-back'
   /** An outside checkpoint has other leaves. */
   | 'forked'
-  /** A checkpoint is not signed by the key in force. */
   | 'signature'
-  /** None of the known keys is the log's. */
   | 'key'
   | 'checkpoint'
   /** An uncovered event does not follow the one before on its stream. */

@@ -4,7 +4,6 @@ import type { Finding } from './finding.ts';
 
 /** Streams whose metadata hides events: reads by stream, as of commands, would not see them. */
 export interface Hiding {
-  /** @param index leaves that were signed by then */
   add(event: Recorded, index: number): void;
   readonly findings: readonly Finding[];
 }
@@ -13,7 +12,6 @@ const says =
   'The store was told to hide events of the stream; the log has them, and who asks for the stream does not see them.';
 
 export const followHiding = (): Hiding => {
-  /** By stream; the last metadata counts. */
   const hidden = new Map<string, Finding>();
   return {
     add({ stream, type, data }, index) {

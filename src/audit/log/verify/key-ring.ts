@@ -11,11 +11,8 @@ interface Judgement {
   readonly wrong?: { readonly class: 'signature' | 'checkpoint'; readonly says: string };
 }
 
-/** The keys of a log, and which of them is in force. */
 export interface KeyRing {
-  /** @param hash of the event's leaf */
   add(event: Recorded, hash: string): void;
-  /** @param leaves that the checkpoint adds */
   judge(said: CheckpointEvent, leaves: readonly Buffer[]): Judgement;
   /** Whether a believed or named key has signed it. */
   hasSigned(checkpoint: SignedCheckpoint): boolean;
@@ -31,11 +28,7 @@ const unsigned: Judgement = {
   wrong: { class: 'signature', says: 'The checkpoint is not signed by the key in force.' },
 };
 
-/**
- * @param named keys from outside the log
- * @param against outside checkpoints: a key that has signed one is known. Without either, the log's first key is
- * believed.
- */
+/** Without `named` and `against`, the log's first key is believed. A key that has signed one of `against` is known. */
 export const keyRing = (named: readonly Verifier[], against: readonly SignedCheckpoint[]): KeyRing => {
   const texts = new Set(named.map(({ text }) => text));
   /** Must be the only signature: anyone may add a line beside that of the log's key. */

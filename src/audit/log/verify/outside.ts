@@ -5,20 +5,14 @@ import type { KeyRing } from './key-ring.ts';
 
 interface Held {
   readonly findings: readonly Finding[];
-  /** Sizes of the checkpoints that agree, ascending. */
   readonly agreed: ReadonlySet<number>;
-  /** Checkpoints of other logs. */
   readonly ofOthers: readonly SignedCheckpoint[];
 }
 
-/** Compares outside checkpoints with the tree while it grows. */
 export interface Outside {
   /** To be called before the tree gets these leaves. */
   pass(tree: Frontier, leaves: readonly Buffer[]): void;
-  /**
-   * @param found known findings: a differing root that they explain is no finding of its own
-   * @param origin of this log, if known
-   */
+  /** @param found known findings, which may explain a differing root @param origin of this log, if known */
   end(tree: Frontier, uncovered: readonly Buffer[], found: readonly Finding[], origin: string | undefined): Held;
 }
 

@@ -40,7 +40,6 @@ export class SignedTree {
   private isAstray = false;
   private isLost = false;
   private nextRevision = 0;
-  /** Matched leaves. */
   private readonly explained = new Set<number>();
   private readonly keys: ReturnType<typeof keyRing>;
   private readonly outside: ReturnType<typeof holdAgainst>;
@@ -144,7 +143,6 @@ export class SignedTree {
     return [hashes, said];
   }
 
-  /** @param stubs null if their checkpoint is missing */
   private extend(leaves: readonly Buffer[], stubs: CheckpointEvent['stubs'] | null, after: Frontier): void {
     this.outside.pass(this.tree, leaves);
     for (const [i, leaf] of leaves.entries()) {

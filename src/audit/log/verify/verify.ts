@@ -15,9 +15,7 @@ import { holdAgainst } from './outside.ts';
 import { SignedTree } from './signed-tree.ts';
 
 export interface VerifyOptions {
-  /** Keys from outside the log. */
   readonly trusted: readonly Verifier[];
-  /** Checkpoints from outside the log. */
   readonly against: readonly SignedCheckpoint[];
   /** Decides whether events that may be removed are gone too early. */
   readonly now: Millis;
@@ -28,7 +26,6 @@ export interface Report {
   readonly checkpoints: number;
   readonly covered: number;
   readonly uncovered: number;
-  /** In due time. */
   readonly removed: number;
   readonly newest: SignedCheckpoint | null;
   /** All of them, in the order of the tree. */
@@ -39,13 +36,10 @@ export interface Report {
   readonly imported: number | null;
   /** Whether an outside checkpoint covers exactly the imported leaves. */
   readonly isImportProven: boolean;
-  /** Whether any key is known from outside the log. */
   readonly isKeyTrusted: boolean;
   /** The first covered leaf that no believed key has signed; null if there is none. */
   readonly unprovenFrom: number | null;
-  /** Key events that are not believed. */
   readonly passedOver: readonly Place[];
-  /** Outside checkpoints of another log; null if there are none. */
   readonly mistaken: { readonly origin: string; readonly other: string; readonly count: number } | null;
 }
 
@@ -68,10 +62,7 @@ const formless = 'The event holds what has no canonical form, so nobody has writ
 /** Whole events that are kept for a closer comparison after a mismatch. */
 const maxKept = 20_000;
 
-/**
- * Verifies a whole log.
- * @param log all events in global order, including the store's own; foreign ones are skipped
- */
+/** @param log all events in global order, including the store's own; foreign ones are skipped */
 export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOptions): Promise<Report> => {
   const chains = followChains();
   const hiding = followHiding();
@@ -161,7 +152,6 @@ const reportOf = ({ signed, keys, outside, broken, hiding, events, origin }: Rea
   };
 };
 
-/** An event that breaks a chain or has no canonical form. */
 interface Broken {
   readonly hash: string;
   readonly finding: Finding;

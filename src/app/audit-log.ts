@@ -9,7 +9,6 @@ import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { Ours } from '../kernel/store/ownership.ts';
 import type { EventStore } from '../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../merkle/checkpoint.ts';
-import { auditKeySeeds } from '../secrets/audit-key.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 
 const shownMs: Millis = 5_000;
@@ -28,7 +27,7 @@ export const keepAuditLog = async (parts: {
 }): Promise<Checkpointer> => {
   const { config, store, subscribe, models, ours, logId, secrets, clock, replaced } = parts;
   const origin = originOf(logId);
-  const signers = signersOf(origin, auditKeySeeds(secrets.masterKey));
+  const signers = signersOf(origin, secrets.masterKey);
   await ensureFirstKey(store, signers, clock);
   const sinks = openSinks({
     addresses: config.AUDIT_SINKS ?? [],
@@ -44,11 +43,9 @@ export const keepAuditLog = async (parts: {
     const shown = models.reached(position, shownMs, [auditTreeSteps]);
     brought = brought.then(() => shown).then(() => sinks.bring(checkpoint));
   };
-  const checkpointer = await startCheckpoints({
+  return startCheckpoints({
     store: {
-      append: store.append,
-      read: store.read,
-      readAll: store.readAll,
+      ...store,
       subscribe,
       get state() {
         return store.state;
@@ -64,23 +61,9 @@ export const keepAuditLog = async (parts: {
     // Also the newest one at the start: an earlier process may have ended before it reached a sink.
     signed: bring,
     replaced,
-  });
-  return {
-    get stopped() {
-      return checkpointer.stopped;
-    },
-    get hasKey() {
-      return checkpointer.hasKey;
-    },
-    get passedOver() {
-      return checkpointer.passedOver;
-    },
-    leave: checkpointer.leave,
-    beginAgain: checkpointer.beginAgain,
-    async close() {
-      await checkpointer.close();
+    async closed() {
       await brought;
       await sinks.close();
     },
-  };
+  });
 };

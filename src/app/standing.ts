@@ -1,4 +1,4 @@
-import { BrokenTree } from '../audit/log/tree-signer.ts';
+import { BrokenTree } from '../audit/log/log-signer.ts';
 import { IllegalEvent } from '../kernel/aggregate/aggregate.ts';
 import { CorruptStream } from '../kernel/aggregate/fold.ts';
 import { NewerEvent } from '../kernel/aggregate/upcast.ts';

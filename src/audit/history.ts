@@ -1,11 +1,13 @@
 import { aggregates, type Category } from '../domain/aggregates.ts';
+import { policyState } from '../domain/policy/policy.ts';
+import type { Policy } from '../domain/policy/policy-events.ts';
+import { fieldsOf } from '../domain/policy/policy-terms.ts';
 import { prefixes, whose } from '../domain/streams.ts';
 import { type Aggregate, type DomainEvent, IllegalEvent, type State } from '../kernel/aggregate/aggregate.ts';
 import { compile, type Table } from '../kernel/aggregate/chart.ts';
 import { CorruptStream, checkLink } from '../kernel/aggregate/fold.ts';
 import { upcast } from '../kernel/aggregate/upcast.ts';
 import type { CallOptions, EventStore, Recorded } from '../kernel/store/store.ts';
-import { shownState } from './shown.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its events.
 type AnyAggregate = Aggregate<any, any, any>;
@@ -80,13 +82,26 @@ export const replayOf = async (store: EventStore, id: string, options: CallOptio
     corrupt ??= corruptionOf(() => {
       checkLink(event, events.at(-1) ?? null);
       state = table.step(state, upcast(aggregate, event));
-      const shown = shownState(aggregate.category, state);
+      const shown = aggregate.category === 'policy' ? shownPolicy(state as State<Policy>) : state;
       life.push({ id, revision: event.revision, at: event.metadata.at, state: shown, event });
     }, event);
     events.push(event);
   }
   if (events.length === 0) throw new NoHistory(`There is no ${id} in this store.`);
   return { events, life, corrupt };
+};
+
+/** The states and fields of a policy's resource (contract B.5, C.7) differ from those of its aggregate. */
+const shownPolicy = (state: State<Policy>): State<object> => {
+  const { draft, current, pausedRevision: _, ...rest } = state.data;
+  const published = current && {
+    id: current.id,
+    version: current.version,
+    ...fieldsOf(current),
+    publishedAt: current.publishedAt,
+  };
+  const status = state.status === 'live' ? policyState(state) : state.status;
+  return { status, data: { ...rest, draft: fieldsOf(draft), published } };
 };
 
 const corruptionOf = (replay: () => void, { stream, revision, type }: Recorded): CorruptStream | null => {

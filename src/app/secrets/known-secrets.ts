@@ -7,7 +7,6 @@ import { logEvent } from '../../kernel/store/log-event.ts';
 import { hasLogId, knownLogId } from '../../kernel/store/log-id.ts';
 import { type Actor, type EventStore, type Recorded, WrongRevision } from '../../kernel/store/store.ts';
 import type { Verifier } from '../../merkle/note.ts';
-import { auditKeySeeds } from '../../secrets/audit-key.ts';
 import { pepperIdOf, type Secrets } from '../../secrets/master-secrets.ts';
 import { publish } from '../../telemetry.ts';
 
@@ -16,41 +15,35 @@ const type = 'log.secrets_known';
 
 /** Fingerprints of the secrets that keys were last made with, as recorded in the log. */
 interface Known {
+  readonly event: Recorded;
   readonly pepper: string;
   readonly masterKey: string;
   /** Ids of the accepted peppers; undefined in events of earlier releases. */
   readonly peppers: readonly string[] | undefined;
 }
 
-const peppersOf = ({ data }: Recorded): readonly string[] | undefined =>
-  Array.isArray(data.peppers) ? data.peppers.map(String) : undefined;
-
-const read = async (store: EventStore): Promise<{ known: Known | undefined; revision: number | 'no_stream' }> => {
-  let known: Known | undefined;
+/** All records, oldest first, and the revision of the stream's last event. */
+export const readSecrets = async (
+  store: Pick<EventStore, 'read'>,
+): Promise<{ readonly records: readonly Known[]; readonly revision: number | 'no_stream' }> => {
+  const records: Known[] = [];
   let revision: number | 'no_stream' = 'no_stream';
   for await (const event of store.read(stream)) {
     revision = event.revision;
-    if (event.type !== type) continue;
-    const { pepper, master_key } = event.data;
-    known = { pepper: String(pepper), masterKey: String(master_key), peppers: peppersOf(event) };
+    if (event.type !== type || whose(event) !== 'ours') continue;
+    const { pepper, master_key, peppers } = event.data;
+    records.push({
+      event,
+      pepper: String(pepper),
+      masterKey: String(master_key),
+      peppers: Array.isArray(peppers) ? peppers.map(String) : undefined,
+    });
   }
-  return { known, revision };
-};
-
-/** Which peppers were accepted from when on, oldest first. */
-export const secretsRecords = async (
-  store: Pick<EventStore, 'read'>,
-): Promise<{ readonly event: Recorded; readonly peppers: readonly string[] }[]> => {
-  const records: { event: Recorded; peppers: readonly string[] }[] = [];
-  for await (const event of store.read(stream)) {
-    const peppers = event.type === type && whose(event) === 'ours' ? peppersOf(event) : undefined;
-    if (peppers) records.push({ event, peppers });
-  }
-  return records;
+  return { records, revision };
 };
 
 export const needsItsSecrets = async (store: EventStore): Promise<boolean> =>
-  (await read(store)).known !== undefined || (await hasLogId(store));
+  (await readSecrets(store)).records.length > 0 || (await hasLogId(store));
 
 /**
  * Compares the secrets with the fingerprints in the log. Records them if the log has none, or if the recorded pepper
@@ -83,7 +76,7 @@ export const acceptSecrets = async (
   if (await needsItsSecrets(store)) await record(store, clock, secrets, () => {}, actor);
   const logId = await knownLogId(store);
   if (logId === undefined) return undefined;
-  return beginNewPart(store, signersOf(originOf(logId), auditKeySeeds(secrets.masterKey)), clock, actor);
+  return beginNewPart(store, signersOf(originOf(logId), secrets.masterKey), clock, actor);
 };
 
 const record = async (
@@ -96,7 +89,8 @@ const record = async (
   const pepper = peppers[0]!;
   const ids = accepted.map(pepperIdOf);
   for (;;) {
-    const { known, revision } = await read(store);
+    const { records, revision } = await readSecrets(store);
+    const known = records.at(-1);
     if (known) judge(known);
     const isKnown = known?.pepper === pepper && known.masterKey === masterKey;
     // During a rotation, gateways may have different lists.

@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
 import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { pepperIdOf, type Secrets } from '../../secrets/master-secrets.ts';
-import { secretsRecords } from './known-secrets.ts';
+import { readSecrets } from './known-secrets.ts';
 
 /** The pepper of a key is lost: no gateway that starts accepts the key. */
 export interface LostSecret {
@@ -18,7 +18,9 @@ export const lostSecrets = async (
   given: Secrets | undefined,
   now: Millis,
 ): Promise<LostSecrets> => {
-  const records = await secretsRecords(store);
+  const records = (await readSecrets(store)).records.flatMap(({ event, peppers }) =>
+    peppers ? [{ event, peppers }] : [],
+  );
   const here = given && new Set(given.peppers.map(pepperIdOf));
   return (pepperId, at) => {
     const isNow = at >= now;

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Millis } from '../../clock.ts';
 import { publish } from '../../telemetry.ts';
+import { AnotherLog } from './log-signer.ts';
 import type { CheckpointerOptions, Signing } from './signing.ts';
-import { AnotherLog, signTree, type TreeSigner } from './tree-signer.ts';
+import { signTree, type TreeSigner } from './tree-signer.ts';
 
 export interface Checkpointer extends Signing {
   leave(): Promise<void>;
@@ -63,6 +64,7 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
       // The time to close is short, and the next start signs the rest.
       await Promise.race([current?.sign(), wait(closingMs, undefined, { ref: false })]);
       await current?.close();
+      await options.closed?.();
     },
   };
 };

@@ -1,8 +1,10 @@
+import { hkdfSync } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import type { Budget } from '../../kernel/store/budget.ts';
 import { logEvent } from '../../kernel/store/log-event.ts';
 import { type Actor, type EventStore, type NewEvent, type Recorded, WrongRevision } from '../../kernel/store/store.ts';
 import { parsedNote, type Signer, signed, signerOf, type Verifier, verifierOf } from '../../merkle/note.ts';
+import { publish } from '../../telemetry.ts';
 import { believedKeys, type KeyBelief, type Keys, type LogKey } from './key-belief.ts';
 import { keyStream } from './leaf.ts';
 
@@ -13,10 +15,14 @@ const prefix = 'weir/';
 /** The name of the log's keys and the first line of its checkpoints. */
 export const originOf = (logId: string): string => `${prefix}${logId}`;
 
-export const signersOf = (origin: string, seedOf: (logId: string, number: number) => Buffer): Signers => {
+/** Gateways that share the master key have the same signers; one key does not reveal another (HKDF). */
+export const signersOf = (origin: string, masterKey: Buffer): Signers => {
   const known = new Map<number, Signer>();
+  const logId = origin.slice(prefix.length);
+  const seedOf = (number: number): Buffer =>
+    Buffer.from(hkdfSync('sha256', masterKey, logId, `key ${number} of the audit log`, 32));
   return (number) => {
-    const signer = known.get(number) ?? signerOf(origin, seedOf(origin.slice(prefix.length), number));
+    const signer = known.get(number) ?? signerOf(origin, seedOf(number));
     known.set(number, signer);
     return signer;
   };
@@ -114,4 +120,40 @@ export const rotateKey = async (
   const event = nextKey(signers, last.number + 1, signers(last.number), clock, actor);
   await store.append(keyStream, [event], revision as number);
   return signers(last.number + 1).verifier;
+};
+
+/** The keys of a log that is followed. */
+export interface FollowedKeys {
+  readonly hasOwn: boolean;
+  readonly passedOver: readonly LogKey[];
+  /** The last own key. */
+  readonly newestOwn: LogKey;
+  /** Number of the own key in force at a position of the log. */
+  numberAt(position: bigint): number;
+  /** Takes an event of the key stream; one that was taken before has no effect. */
+  add(event: Recorded): void;
+}
+
+export const followKeys = async (store: Pick<EventStore, 'read'>, signers: Signers): Promise<FollowedKeys> => {
+  const keys = await keysIn(store, beliefOf(signers));
+  const own = (): readonly LogKey[] => keys.believed.filter(isOwn(signers));
+  const report = ({ revision }: LogKey): void => publish('audit.key_passed_over', { stream: keyStream, revision });
+  let lastRevision = keys.revision ?? -1;
+  for (const key of keys.passedOver) report(key);
+  return {
+    get hasOwn() {
+      return own().length > 0;
+    },
+    passedOver: keys.passedOver,
+    get newestOwn() {
+      return own().at(-1)!;
+    },
+    numberAt: (position) => (own().findLast((key) => key.position <= position) ?? own()[0]!).number,
+    add(event) {
+      if (event.revision <= lastRevision) return;
+      lastRevision = event.revision;
+      const key = logKeyOf(event);
+      if (key && !keys.add(key)) report(key);
+    },
+  };
 };

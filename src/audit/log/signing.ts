@@ -27,6 +27,8 @@ export interface CheckpointerOptions {
   readonly signed: (checkpoint: SignedCheckpoint, position: bigint) => void;
   /** Called when another log has taken the place of the followed one. Nothing is signed until `beginAgain`. */
   readonly replaced: () => void;
+  /** Called once nothing more is signed, at the end of `close`. */
+  readonly closed?: () => Promise<void>;
   /** From the first uncovered leaf to the next checkpoint. */
   readonly delayMs?: Millis;
   readonly retryMs?: Millis;

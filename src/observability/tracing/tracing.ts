@@ -1,4 +1,4 @@
-import type { Context, Span, SpanContext } from '@opentelemetry/api';
+import type { Context, Tracer as OtelTracer, Span, SpanContext } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { atMost, type Millis } from '../../clock.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
@@ -58,12 +58,87 @@ const telling = (exporter: SpanExporter): SpanExporter => {
   };
 };
 
+interface Tracer {
+  readonly api: typeof import('@opentelemetry/api');
+  readonly tracer: OtelTracer;
+  readonly gateway: Gateway;
+}
+
+class RequestSpans implements Spans {
+  readonly #tracing: Tracer;
+  readonly #span: Span;
+  readonly #context: Context;
+  readonly #state: string | undefined;
+  #upstream: Span | undefined;
+
+  constructor(tracing: Tracer, head: WatchedHead, target: Endpoint | undefined) {
+    this.#tracing = tracing;
+    const { api, tracer, gateway } = tracing;
+    const { method, path, requestId, fields } = head;
+    const from = traceContextOf(fields);
+    const root = api.ROOT_CONTEXT;
+    const parent = from ? api.trace.setSpanContext(root, contextOf(from.traceparent)) : root;
+    const attributes = {
+      'weir.request_id': requestId,
+      'url.scheme': gateway.scheme,
+      'url.path': shownPath(path, target, (text) => gateway.providerOf(text) !== undefined),
+      ...(target !== undefined && { 'http.request.method': method, 'http.route': target.path }),
+    };
+    this.#state = from?.tracestate;
+    this.#span = tracer.startSpan(nameOf(method, target), { kind: api.SpanKind.SERVER, attributes }, parent);
+    this.#context = api.trace.setSpan(root, this.#span);
+  }
+
+  get trace(): TraceContext {
+    const traceparent = parentOf((this.#upstream ?? this.#span).spanContext());
+    return this.#state === undefined ? { traceparent } : { traceparent, tracestate: this.#state };
+  }
+
+  asks(metered: Metered): void {
+    const { api, tracer, gateway } = this.#tracing;
+    const { model, maxTokens } = metered;
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': gateway.providerOf(model),
+      'gen_ai.request.model': model,
+      'gen_ai.request.max_tokens': maxTokens,
+      'weir.api': metered.api,
+    };
+    this.#upstream = tracer.startSpan(`chat ${model}`, { kind: api.SpanKind.CLIENT, attributes }, this.#context);
+  }
+
+  asked({ status, tokens, firstPieceMs }: Asked): void {
+    const span = this.#upstream;
+    this.#upstream = undefined;
+    if (span === undefined) return;
+    span.setAttributes({
+      ...tokenAttributes(tokens),
+      'http.response.status_code': status,
+      ...(firstPieceMs !== undefined && { 'weir.first_piece_ms': firstPieceMs }),
+    });
+    if (status >= 400) span.setStatus({ code: this.#tracing.api.SpanStatusCode.ERROR });
+    span.end();
+  }
+
+  ends({ status, model, asked }: Finished): void {
+    if (asked !== undefined) this.asked(asked);
+    const span = this.#span;
+    span.setAttributes({
+      'http.response.status_code': status,
+      ...(model !== undefined && { 'gen_ai.request.model': model }),
+      ...(asked !== undefined && tokenAttributes(asked.tokens)),
+    });
+    if (status >= 500) span.setStatus({ code: this.#tracing.api.SpanStatusCode.ERROR });
+    span.end();
+  }
+}
+
 /**
  * Loads the packages of OpenTelemetry, which read its other variables (`OTEL_SERVICE_NAME`, …).
  * @param endpoint of the collector, without `/v1/traces`
  */
-export const openTracing = async (endpoint: string, { scheme, providerOf }: Gateway): Promise<Tracing> => {
-  const [{ ROOT_CONTEXT, SpanKind, SpanStatusCode, trace }, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
+export const openTracing = async (endpoint: string, gateway: Gateway): Promise<Tracing> => {
+  const [api, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-base'),
     import('@opentelemetry/exporter-trace-otlp-http'),
@@ -77,73 +152,10 @@ export const openTracing = async (endpoint: string, { scheme, providerOf }: Gate
     resource,
     spanProcessors: [new sdk.BatchSpanProcessor(telling(exporter))],
   });
-  const tracer = provider.getTracer('weir', version);
-
-  class RequestSpans implements Spans {
-    readonly #span: Span;
-    readonly #context: Context;
-    readonly #state: string | undefined;
-    #upstream: Span | undefined;
-
-    constructor(head: WatchedHead, target: Endpoint | undefined) {
-      const { method, path, requestId, fields } = head;
-      const from = traceContextOf(fields);
-      const parent = from ? trace.setSpanContext(ROOT_CONTEXT, contextOf(from.traceparent)) : ROOT_CONTEXT;
-      const attributes = {
-        'weir.request_id': requestId,
-        'url.scheme': scheme,
-        'url.path': shownPath(path, target, (text) => providerOf(text) !== undefined),
-        ...(target !== undefined && { 'http.request.method': method, 'http.route': target.path }),
-      };
-      this.#state = from?.tracestate;
-      this.#span = tracer.startSpan(nameOf(method, target), { kind: SpanKind.SERVER, attributes }, parent);
-      this.#context = trace.setSpan(ROOT_CONTEXT, this.#span);
-    }
-
-    get trace(): TraceContext {
-      const traceparent = parentOf((this.#upstream ?? this.#span).spanContext());
-      return this.#state === undefined ? { traceparent } : { traceparent, tracestate: this.#state };
-    }
-
-    asks({ model, api, maxTokens }: Metered): void {
-      const attributes = {
-        'gen_ai.operation.name': 'chat',
-        'gen_ai.provider.name': providerOf(model),
-        'gen_ai.request.model': model,
-        'gen_ai.request.max_tokens': maxTokens,
-        'weir.api': api,
-      };
-      this.#upstream = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, this.#context);
-    }
-
-    asked({ status, tokens, firstPieceMs }: Asked): void {
-      const span = this.#upstream;
-      this.#upstream = undefined;
-      if (span === undefined) return;
-      span.setAttributes({
-        ...tokenAttributes(tokens),
-        'http.response.status_code': status,
-        ...(firstPieceMs !== undefined && { 'weir.first_piece_ms': firstPieceMs }),
-      });
-      if (status >= 400) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end();
-    }
-
-    ends({ status, model, asked }: Finished): void {
-      if (asked !== undefined) this.asked(asked);
-      const span = this.#span;
-      span.setAttributes({
-        'http.response.status_code': status,
-        ...(model !== undefined && { 'gen_ai.request.model': model }),
-        ...(asked !== undefined && tokenAttributes(asked.tokens)),
-      });
-      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end();
-    }
-  }
+  const tracing = { api, tracer: provider.getTracer('weir', version), gateway };
 
   return {
-    spansOf: (head, target) => new RequestSpans(head, target),
+    spansOf: (head, target) => new RequestSpans(tracing, head, target),
     async close() {
       await atMost(
         lastMs,

@@ -8,8 +8,8 @@ import { type CheckpointEvent, checkpointOf } from '../checkpoint-event.ts';
 import type { Place } from '../signing.ts';
 import { type Actual, align, type Expected, removedEarly, signedStub } from './align.ts';
 import type { Finding } from './finding.ts';
-import type { keyRing } from './key-ring.ts';
-import type { holdAgainst } from './outside.ts';
+import type { KeyRing } from './key-ring.ts';
+import type { Outside } from './outside.ts';
 
 const placeText = ({ stream, revision }: Place): string => `${revision}@${stream}`;
 
@@ -41,11 +41,11 @@ export class SignedTree {
   private isLost = false;
   private nextRevision = 0;
   private readonly explained = new Set<number>();
-  private readonly keys: ReturnType<typeof keyRing>;
-  private readonly outside: ReturnType<typeof holdAgainst>;
+  private readonly keys: KeyRing;
+  private readonly outside: Outside;
   private readonly now: Millis;
 
-  constructor(keys: ReturnType<typeof keyRing>, outside: ReturnType<typeof holdAgainst>, now: Millis) {
+  constructor(keys: KeyRing, outside: Outside, now: Millis) {
     this.keys = keys;
     this.outside = outside;
     this.now = now;

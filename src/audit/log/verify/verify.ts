@@ -9,9 +9,9 @@ import { checkpointStream, keyStream, leafOf } from '../leaf.ts';
 import type { Place } from '../signing.ts';
 import { followChains } from './chain.ts';
 import { andMore, type Finding, sorted } from './finding.ts';
-import { followHiding } from './hiding.ts';
-import { keyRing } from './key-ring.ts';
-import { holdAgainst } from './outside.ts';
+import { followHiding, type Hiding } from './hiding.ts';
+import { type KeyRing, keyRing } from './key-ring.ts';
+import { holdAgainst, type Outside } from './outside.ts';
 import { SignedTree } from './signed-tree.ts';
 
 export interface VerifyOptions {
@@ -113,10 +113,10 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
 
 interface Read {
   readonly signed: SignedTree;
-  readonly keys: ReturnType<typeof keyRing>;
-  readonly outside: ReturnType<typeof holdAgainst>;
+  readonly keys: KeyRing;
+  readonly outside: Outside;
   readonly broken: readonly Broken[];
-  readonly hiding: ReturnType<typeof followHiding>;
+  readonly hiding: Hiding;
   readonly events: number;
   readonly origin: string | undefined;
 }

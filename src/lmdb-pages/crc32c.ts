@@ -13,16 +13,8 @@ for (let i = 0; i < 256; i++) {
     tables[k]![i] = crc;
   }
 }
-const [t0, t1, t2, t3, t4, t5, t6, t7] = tables as [
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-];
+type T = Int32Array;
+const [t0, t1, t2, t3, t4, t5, t6, t7] = tables as readonly [T, T, T, T, T, T, T, T];
 
 export function crc32c(bytes: Uint8Array, start: number, end: number, seed = 0): number {
   let crc = ~seed;

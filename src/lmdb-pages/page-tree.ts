@@ -69,12 +69,25 @@ interface Page {
   readonly held: number;
 }
 
+interface Walk {
+  readonly file: PageFile;
+  readonly tree: Tree;
+  readonly compare: Compare;
+  readonly onEntry: OnEntry | undefined;
+  readonly count: { branches: number; leaves: number; overflows: number; entries: number };
+}
+
 /**
  * Every page must be the one its parent names, be named once, and hold keys in order within its parents' bounds; the
  * counts must match the tree's header. @throws DamagedFile
  */
 export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?: OnEntry): void {
-  const count = new Walk(file, tree, compare, onEntry).walked();
+  const count = { branches: 0, leaves: 0, overflows: 0, entries: 0 };
+  const isEmpty = tree.root === NO_PAGE;
+  if (isEmpty ? tree.depth !== 0 : tree.depth === 0 || tree.depth > MAX_DEPTH) {
+    throw file.damage(`the depth of ${tree.name}`);
+  }
+  if (!isEmpty) visit({ file, tree, compare, onEntry, count }, Number(tree.root), 1, undefined, undefined);
   if (
     count.entries !== tree.entries ||
     count.leaves !== tree.leaves ||
@@ -85,126 +98,98 @@ export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?:
   }
 }
 
-class Walk {
-  readonly #file: PageFile;
-  readonly #tree: Tree;
-  readonly #compare: Compare;
-  readonly #onEntry: OnEntry | undefined;
-  readonly #count = { branches: 0, leaves: 0, overflows: 0, entries: 0 };
+/** `low` and `high` are the bounds that the parents give to its keys. */
+function visit(walk: Walk, number: number, depth: number, low: Key | undefined, high: Key | undefined): void {
+  if (depth === walk.tree.depth) walkLeaf(walk, readPage(walk, number, LEAF), low, high);
+  else walkBranch(walk, readPage(walk, number, BRANCH), depth, low, high);
+}
 
-  constructor(file: PageFile, tree: Tree, compare: Compare, onEntry: OnEntry | undefined) {
-    this.#file = file;
-    this.#tree = tree;
-    this.#compare = compare;
-    this.#onEntry = onEntry;
-  }
+function readPage(walk: Walk, number: number, kind: typeof LEAF | typeof BRANCH): Page {
+  const { pageSize, chunk } = walk.file;
+  const start = walk.file.page(number, kind, walk.tree.owner, walk.tree.name);
+  // A branch is used after its children have been read into the chunk; a leaf is not.
+  const bytes = kind === LEAF ? chunk : Buffer.from(chunk.subarray(start, start + pageSize));
+  const header = kind === LEAF ? start : 0;
+  const base = header + HEADER;
+  const end = header + pageSize;
+  const lower = uint16(bytes, header + LOWER);
+  const nodes = lower >> 1;
+  const first = base + lower;
+  if (nodes === 0 || lower !== 2 * nodes || first > end) throw damageOf(walk, number);
+  return { number, bytes, base, first, end, nodes, held: end - base - uint16(bytes, header + UPPER) };
+}
 
-  walked(): {
-    readonly branches: number;
-    readonly leaves: number;
-    readonly overflows: number;
-    readonly entries: number;
-  } {
-    const { root, depth, name } = this.#tree;
-    const isEmpty = root === NO_PAGE;
-    if (isEmpty ? depth !== 0 : depth === 0 || depth > MAX_DEPTH) throw this.#file.damage(`the depth of ${name}`);
-    if (!isEmpty) this.#visit(Number(root), 1, undefined, undefined);
-    return this.#count;
-  }
+function damageOf(walk: Walk, page: number): Error {
+  return walk.file.damage(`page ${page} of ${walk.tree.name}`);
+}
 
-  /** `low` and `high` are the bounds that the parents give to its keys. */
-  #visit(number: number, depth: number, low: Key | undefined, high: Key | undefined): void {
-    if (depth === this.#tree.depth) this.#leaf(this.#page(number, LEAF), low, high);
-    else this.#branch(this.#page(number, BRANCH), depth, low, high);
-  }
+function nodeAt(walk: Walk, { number, bytes, base, first, end }: Page, i: number): number {
+  const node = base + uint16(bytes, base + 2 * i);
+  if (node < first || node + NODE + uint16(bytes, node + 6) > end) throw damageOf(walk, number);
+  return node;
+}
 
-  #page(number: number, kind: typeof LEAF | typeof BRANCH): Page {
-    const { pageSize, chunk } = this.#file;
-    const start = this.#file.page(number, kind, this.#tree.owner, this.#tree.name);
-    // A branch is used after its children have been read into the chunk; a leaf is not.
-    const bytes = kind === LEAF ? chunk : Buffer.from(chunk.subarray(start, start + pageSize));
-    const header = kind === LEAF ? start : 0;
-    const base = header + HEADER;
-    const end = header + pageSize;
-    const lower = uint16(bytes, header + LOWER);
-    const nodes = lower >> 1;
-    const first = base + lower;
-    if (nodes === 0 || lower !== 2 * nodes || first > end) throw this.#damage(number);
-    return { number, bytes, base, first, end, nodes, held: end - base - uint16(bytes, header + UPPER) };
-  }
-
-  #damage(page: number): Error {
-    return this.#file.damage(`page ${page} of ${this.#tree.name}`);
-  }
-
-  #nodeAt({ number, bytes, base, first, end }: Page, i: number): number {
-    const node = base + uint16(bytes, base + 2 * i);
-    if (node < first || node + NODE + uint16(bytes, node + 6) > end) throw this.#damage(number);
-    return node;
-  }
-
-  #branch(page: Page, depth: number, low: Key | undefined, high: Key | undefined): void {
-    const { number, bytes, nodes, held } = page;
-    this.#count.branches++;
-    let filled = 0;
-    for (let i = 0; i < nodes; i++) {
-      const from = i === 0 ? low : keyOf(bytes, this.#nodeAt(page, i));
-      const to = i + 1 < nodes ? keyOf(bytes, this.#nodeAt(page, i + 1)) : high;
-      if (from && to && this.#compare(from.bytes, from.start, from.length, to.bytes, to.start, to.length) >= 0) {
-        throw this.#damage(number);
-      }
-      const node = this.#nodeAt(page, i);
-      filled += even(NODE + uint16(bytes, node + 6));
-      this.#visit(sizeOf(bytes, node) + uint16(bytes, node + 4) * 2 ** 32, depth + 1, from, to);
+function walkBranch(walk: Walk, page: Page, depth: number, low: Key | undefined, high: Key | undefined): void {
+  const { number, bytes, nodes, held } = page;
+  walk.count.branches++;
+  let filled = 0;
+  for (let i = 0; i < nodes; i++) {
+    const from = i === 0 ? low : keyOf(bytes, nodeAt(walk, page, i));
+    const to = i + 1 < nodes ? keyOf(bytes, nodeAt(walk, page, i + 1)) : high;
+    if (from && to && walk.compare(from.bytes, from.start, from.length, to.bytes, to.start, to.length) >= 0) {
+      throw damageOf(walk, number);
     }
-    if (filled !== held) throw this.#damage(number);
+    const node = nodeAt(walk, page, i);
+    filled += even(NODE + uint16(bytes, node + 6));
+    visit(walk, sizeOf(bytes, node) + uint16(bytes, node + 4) * 2 ** 32, depth + 1, from, to);
   }
+  if (filled !== held) throw damageOf(walk, number);
+}
 
-  #leaf(page: Page, low: Key | undefined, high: Key | undefined): void {
-    const { number, bytes, end, nodes, held } = page;
-    const compare = this.#compare;
-    this.#count.leaves++;
-    this.#count.entries += nodes;
-    let filled = 0;
-    let before = 0;
-    let beforeLength = 0;
-    const overflows: [page: number, length: number, key: Buffer][] = [];
-    for (let i = 0; i < nodes; i++) {
-      const node = this.#nodeAt(page, i);
-      const key = node + NODE;
-      const keyLength = uint16(bytes, node + 6);
-      if (i > 0) {
-        if (compare(bytes, before, beforeLength, bytes, key, keyLength) >= 0) throw this.#damage(number);
-      } else if (low && compare(low.bytes, low.start, low.length, bytes, key, keyLength) > 0)
-        throw this.#damage(number);
-      before = key;
-      beforeLength = keyLength;
-      const flags = uint16(bytes, node + 4);
-      const data = key + keyLength;
-      const length = sizeOf(bytes, node);
-      const isDistant = flags === ON_OVERFLOW_PAGES;
-      const isKnown = isDistant || flags === 0 || (flags === IS_TREE && this.#onEntry !== undefined);
-      const size = isDistant ? OVERFLOW_BYTES : length;
-      if (!isKnown || data + size > end) throw this.#damage(number);
-      filled += even(NODE + keyLength + size);
-      if (isDistant) {
-        overflows.push([Number(bytes.readBigUInt64LE(data)), length, Buffer.from(bytes.subarray(key, data))]);
-      } else this.#onEntry?.(bytes, key, data, bytes, data, length, flags, 0);
-    }
-    if (filled !== held) throw this.#damage(number);
-    if (high && compare(bytes, before, beforeLength, high.bytes, high.start, high.length) >= 0) {
-      throw this.#damage(number);
-    }
-    for (const [first, length, key] of overflows) this.#overflow(first, length, key);
+function walkLeaf(walk: Walk, page: Page, low: Key | undefined, high: Key | undefined): void {
+  const { number, bytes, end, nodes, held } = page;
+  const compare = walk.compare;
+  walk.count.leaves++;
+  walk.count.entries += nodes;
+  let filled = 0;
+  let before = 0;
+  let beforeLength = 0;
+  const overflows: [page: number, length: number, key: Buffer][] = [];
+  for (let i = 0; i < nodes; i++) {
+    const node = nodeAt(walk, page, i);
+    const key = node + NODE;
+    const keyLength = uint16(bytes, node + 6);
+    if (i > 0) {
+      if (compare(bytes, before, beforeLength, bytes, key, keyLength) >= 0) throw damageOf(walk, number);
+    } else if (low && compare(low.bytes, low.start, low.length, bytes, key, keyLength) > 0)
+      throw damageOf(walk, number);
+    before = key;
+    beforeLength = keyLength;
+    const flags = uint16(bytes, node + 4);
+    const data = key + keyLength;
+    const length = sizeOf(bytes, node);
+    const isDistant = flags === ON_OVERFLOW_PAGES;
+    const isKnown = isDistant || flags === 0 || (flags === IS_TREE && walk.onEntry !== undefined);
+    const size = isDistant ? OVERFLOW_BYTES : length;
+    if (!isKnown || data + size > end) throw damageOf(walk, number);
+    filled += even(NODE + keyLength + size);
+    if (isDistant) {
+      overflows.push([Number(bytes.readBigUInt64LE(data)), length, Buffer.from(bytes.subarray(key, data))]);
+    } else walk.onEntry?.(bytes, key, data, bytes, data, length, flags, 0);
   }
+  if (filled !== held) throw damageOf(walk, number);
+  if (high && compare(bytes, before, beforeLength, high.bytes, high.start, high.length) >= 0) {
+    throw damageOf(walk, number);
+  }
+  for (const [first, length, key] of overflows) walkOverflow(walk, first, length, key);
+}
 
-  #overflow(first: number, length: number, key: Buffer): void {
-    const { pageSize, chunk } = this.#file;
-    const needed = Math.ceil((HEADER + length) / pageSize);
-    this.#count.overflows += this.#file.overflow(first, needed, this.#tree.owner, this.#tree.name);
-    const start = this.#file.placeOf(first) + HEADER;
-    this.#onEntry?.(key, 0, key.length, chunk, start, length, ON_OVERFLOW_PAGES, first);
-  }
+function walkOverflow(walk: Walk, first: number, length: number, key: Buffer): void {
+  const { pageSize, chunk } = walk.file;
+  const needed = Math.ceil((HEADER + length) / pageSize);
+  walk.count.overflows += walk.file.overflow(first, needed, walk.tree.owner, walk.tree.name);
+  const start = walk.file.placeOf(first) + HEADER;
+  walk.onEntry?.(key, 0, key.length, chunk, start, length, ON_OVERFLOW_PAGES, first);
 }
 
 const uint16 = (bytes: Buffer, at: number): number => bytes[at]! | (bytes[at + 1]! << 8);

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Millis } from '../../clock.ts';
 import { publish } from '../../telemetry.ts';
-import { AnotherLog } from './log-signer.ts';
+import { AnotherLog, type LogSigner } from './log-signer.ts';
 import type { CheckpointerOptions, Signing } from './signing.ts';
-import { signTree, type TreeSigner } from './tree-signer.ts';
+import { signTree } from './tree-signer.ts';
 
 export interface Checkpointer extends Signing {
   leave(): Promise<void>;
@@ -17,7 +17,7 @@ const closingMs: Millis = 1_500;
  * Several gateways may sign at once: each appends at the exact revision after the last checkpoint, and one succeeds.
  */
 export const startCheckpoints = async (options: CheckpointerOptions): Promise<Checkpointer> => {
-  let current: TreeSigner | undefined;
+  let current: LogSigner | undefined;
   let unbegun: Error | undefined;
   /** A second mismatch in a row is reported as an error. */
   let isReadAnew = false;

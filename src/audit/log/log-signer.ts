@@ -1,13 +1,20 @@
 import type { Millis } from '../../clock.ts';
 import { serial } from '../../kernel/mailbox.ts';
-import { type NewEvent, NoSuchPosition, type Recorded, StoreDamaged, WrongRevision } from '../../kernel/store/store.ts';
+import {
+  type NewEvent,
+  NoSuchPosition,
+  type Recorded,
+  StoreDamaged,
+  type Subscription,
+  WrongRevision,
+} from '../../kernel/store/store.ts';
 import { noLeaves } from '../../merkle/frontier.ts';
 import { publish } from '../../telemetry.ts';
 import { type Anchor, checkpointOf, followed, newCheckpoint } from './checkpoint-event.ts';
 import type { FollowedKeys } from './keys.ts';
 import { checkpointStream, keyStream, leafOf } from './leaf.ts';
 import { isSignedByOurs } from './new-part.ts';
-import type { CheckpointerOptions, Place, TreeHead } from './signing.ts';
+import type { CheckpointerOptions, Place, Signing, TreeHead } from './signing.ts';
 import { mostLeaves, type UnsignedLeaf, type UnsignedLeaves, unsignedLeaves } from './unsigned-leaves.ts';
 
 export class BrokenTree extends Error {
@@ -33,10 +40,12 @@ const defaultRetryMs: Millis = 1_000;
 const mostForeign = 100;
 
 /** Follows the checkpoints of one log and appends the next ones. */
-export class LogSigner {
-  readonly foreign: Place[] = [];
+export class LogSigner implements Signing {
+  readonly #foreign: Place[] = [];
   stopped: Error | undefined;
   isOver = false;
+  readonly hasKey: boolean;
+  subscription: Subscription | undefined;
   readonly #options: CheckpointerOptions;
   readonly #keys: FollowedKeys;
   readonly #inTurn = serial();
@@ -53,7 +62,12 @@ export class LogSigner {
   constructor(options: CheckpointerOptions, keys: FollowedKeys) {
     this.#options = options;
     this.#keys = keys;
+    this.hasKey = keys.hasOwn;
     this.#unsigned = unsignedLeaves(options, null, new Set());
+  }
+
+  get passedOver(): readonly Place[] {
+    return [...this.#keys.passedOver.map(({ revision }) => ({ stream: keyStream, revision })), ...this.#foreign];
   }
 
   /** Position after which the followed log is to be delivered. */
@@ -101,7 +115,7 @@ export class LogSigner {
 
   async sign(): Promise<void> {
     this.#cancel();
-    await this.#inTurn(() => this.#sign());
+    if (this.hasKey) await this.#inTurn(() => this.#sign());
   }
 
   stop(error: Error): void {
@@ -114,6 +128,11 @@ export class LogSigner {
   end(): void {
     this.isOver = true;
     this.#cancel();
+  }
+
+  async close(): Promise<void> {
+    this.end();
+    await this.subscription?.close();
   }
 
   get #delayMs(): Millis {
@@ -252,7 +271,7 @@ export class LogSigner {
     if (!isStray) return this.stop(error);
     this.stopped = undefined;
     this.#lastRevision = revision;
-    if (this.foreign.length < mostForeign) this.foreign.push({ stream, revision });
+    if (this.#foreign.length < mostForeign) this.#foreign.push({ stream, revision });
     publish('audit.checkpoint_passed_over', { stream, revision });
     this.#signRest();
   }

@@ -3,12 +3,7 @@ import { publish } from '../../telemetry.ts';
 import { followKeys } from './keys.ts';
 import { keyStream } from './leaf.ts';
 import { LogSigner } from './log-signer.ts';
-import type { CheckpointerOptions, Signing } from './signing.ts';
-
-export interface TreeSigner extends Signing {
-  sign(): Promise<void>;
-  close(): Promise<void>;
-}
+import type { CheckpointerOptions } from './signing.ts';
 
 const endOf = async (store: Pick<EventStore, 'readAll'>): Promise<bigint | null> => {
   for await (const { position } of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) return position;
@@ -21,13 +16,12 @@ const endOf = async (store: Pick<EventStore, 'readAll'>): Promise<bigint | null>
  * @param restart called when an own key appears in a log that had none
  * @throws BrokenTree if the log is not what was signed, AnotherLog if it is not the log that the tree was read from
  */
-export const signTree = async (options: CheckpointerOptions, restart: () => void): Promise<TreeSigner> => {
+export const signTree = async (options: CheckpointerOptions, restart: () => void): Promise<LogSigner> => {
   const { store, ours, signers } = options;
   const end = await endOf(store);
   const keys = await followKeys(store, signers);
   const signer = new LogSigner(options, keys);
-  const hasKey = keys.hasOwn;
-  if (hasKey) {
+  if (signer.hasKey) {
     const known = options.head();
     if (known) await signer.begin(known);
   } else publish('audit.no_key', {});
@@ -39,32 +33,16 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
     signer.end();
     restart();
   };
-  const subscription = store.subscribe({
-    after: hasKey ? signer.place : end,
+  signer.subscription = store.subscribe({
+    after: signer.hasKey ? signer.place : end,
     async deliver(batch) {
       for (const event of ours(batch)) {
         if (signer.isOver) return;
-        if (hasKey) await signer.take(event);
+        if (signer.hasKey) await signer.take(event);
         else takeKey(event);
       }
     },
     failed: (error) => signer.stop(error),
   });
-
-  return {
-    get stopped() {
-      return signer.stopped;
-    },
-    hasKey,
-    get passedOver() {
-      return [...keys.passedOver.map(({ revision }) => ({ stream: keyStream, revision })), ...signer.foreign];
-    },
-    sign: async () => {
-      if (hasKey) await signer.sign();
-    },
-    async close() {
-      signer.end();
-      await subscription.close();
-    },
-  };
+  return signer;
 };

@@ -16,6 +16,10 @@ export class Distribution {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
+  get isUsed(): boolean {
+    return this.counts.some((count) => count > 0);
+  }
+
   add(seconds: number): void {
     const { bounds } = this;
     let at = 0;

@@ -85,29 +85,11 @@ export class RequestMetrics {
     return cells;
   }
 
-  *#everyRoute(): Generator<RouteCells, void> {
-    yield* this.#routes.values();
-    yield* this.#heads.values();
-    yield this.#noRoute;
-  }
-
-  *#everyModel(): Generator<readonly [model: string, cells: ModelCells], void> {
-    yield* this.#models;
-    yield [other, this.#otherModel];
-  }
-
   get samples() {
     const routes = () =>
-      [...this.#everyRoute()].filter(({ duration: { counts } }) => counts.some((count) => count > 0));
+      [...this.#routes.values(), ...this.#heads.values(), this.#noRoute].filter(({ duration }) => duration.isUsed);
     const models = () =>
-      [...this.#everyModel()].filter(
-        ([
-          ,
-          {
-            duration: { counts },
-          },
-        ]) => counts.some((count) => count > 0),
-      );
+      [...this.#models, [other, this.#otherModel] as const].filter(([, { duration }]) => duration.isUsed);
     return {
       weir_http_requests_total: () =>
         routes().flatMap(({ labels, statuses }) =>

@@ -20,11 +20,15 @@ export const systemClock: Clock = {
 /** Unix seconds, the unit of timestamps on the wire (contract A.1). */
 export const seconds = (at: Millis): number => Math.floor(at / 1000);
 
-export const atMost = async (ms: Millis, work: Promise<void>): Promise<void> => {
+/** @returns whether the work was done in time */
+export const atMost = async (ms: Millis, work: Promise<unknown>): Promise<boolean> => {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
   });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 };

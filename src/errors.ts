@@ -123,6 +123,7 @@ export interface Detail {
 /** A refusal as a value: the hot path returns it, a `Fault` carries it. */
 export interface Refusal {
   readonly code: Code;
+  /** Usually that of the code; but `api_key_expired` is 409 when a command targets the key. */
   readonly status: number;
   readonly message: string;
   /** Dotted path of the input (`permissions.0`, `query.limit`, `header.Idempotency-Key`), else null. */
@@ -133,15 +134,7 @@ export interface Refusal {
   readonly about?: Readonly<Record<string, string | number>>;
 }
 
-export interface RefusalOptions {
-  /** Overrides the status of the code: `api_key_expired` is 409 when a command targets the key. */
-  readonly status?: number;
-  readonly message?: string;
-  readonly param?: string | null;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly details?: readonly Detail[];
-  readonly about?: Readonly<Record<string, string | number>>;
-}
+export type RefusalOptions = Partial<Omit<Refusal, 'code'>>;
 
 const none: Readonly<Record<string, string>> = Object.freeze({});
 const noDetails: readonly Detail[] = Object.freeze([]);

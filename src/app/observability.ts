@@ -92,11 +92,11 @@ const meteringOf = (models: readonly string[], clock: Clock, open: Closing) => {
       append: (...call) => appends.append(() => store.append(...call)),
     }),
     samplesOf(parts: Observed, log: Pick<Log, 'dropped'>) {
-      const { store, windows, models: connected, server, checks, signing, projections, accounts } = parts;
+      const { store, windows, models: connected } = parts;
       open.later('the looks of the metrics', async () => void unseen());
       const unseen = store.onHeadPoll(({ askedAt }) => appends.seen(askedAt));
       const sources: Sources = {
-        server,
+        ...parts,
         windows: storesOf(windows),
         refusals: limitRefusals,
         breakers: () =>
@@ -107,11 +107,7 @@ const meteringOf = (models: readonly string[], clock: Clock, open: Closing) => {
               isOpen: state !== 'closed',
             })),
           ),
-        checks,
-        signing,
         isStoreUp: () => store.state.is === 'there',
-        projections,
-        accounts,
         droppedLines: () => log.dropped,
       };
       return { ...gatewayMetrics(sources), ...appends.samples, ...signals.samples, ...requests.samples };

@@ -65,24 +65,33 @@ export const consistencyProof = (source: HashSource, older: number, size: number
 /** `nodeHash` would cut a longer hash, or fill a shorter one with bytes of the last call. */
 const areHashes = (hashes: readonly Buffer[]): hashes is readonly Hash[] => hashes.every(({ length }) => length === 32);
 
-/** RFC 9162, 2.1.3.2. */
-export const isIncluded = (leaf: Hash, index: number, size: number, proof: readonly Hash[], root: Hash): boolean => {
-  if (index < 0 || index >= size || !areHashes([leaf, ...proof])) return false;
-  let [node, last, result] = [index, size - 1, leaf];
-  for (const each of proof) {
+/** Follows a path up to the root (RFC 9162, 2.1.3.2 and 2.1.4.2). @returns whether it ends there */
+const climbs = (
+  [from, to]: readonly [node: number, last: number],
+  path: readonly Hash[],
+  join: (hash: Hash, isLeft: boolean) => void,
+): boolean => {
+  let [node, last] = [from, to];
+  for (const each of path) {
     if (last === 0) return false;
-    if (node % 2 === 1 || node === last) {
-      result = nodeHash(each, result);
-      while (node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
-    } else {
-      result = nodeHash(result, each);
-    }
+    const isLeft = node % 2 === 1 || node === last;
+    join(each, isLeft);
+    while (isLeft && node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
     [node, last] = [half(node), half(last)];
   }
-  return last === 0 && result.equals(root);
+  return last === 0;
 };
 
-/** RFC 9162, 2.1.4.2. */
+export const isIncluded = (leaf: Hash, index: number, size: number, proof: readonly Hash[], root: Hash): boolean => {
+  if (index < 0 || index >= size || !areHashes([leaf, ...proof])) return false;
+  let result = leaf;
+  const isPath = climbs([index, size - 1], proof, (each, isLeft) => {
+    result = isLeft ? nodeHash(each, result) : nodeHash(result, each);
+  });
+  return isPath && result.equals(root);
+};
+
+/** Whether the older tree is the beginning of the newer one. */
 export const isConsistent = (
   older: { readonly size: number; readonly root: Hash },
   newer: { readonly size: number; readonly root: Hash },
@@ -96,18 +105,11 @@ export const isConsistent = (
   const [first, ...rest] = node === 0 ? [older.root, ...proof] : proof;
   if (first === undefined) return false;
   let [olderRoot, newerRoot] = [first, first];
-  for (const each of rest) {
-    if (last === 0) return false;
-    if (node % 2 === 1 || node === last) {
-      olderRoot = nodeHash(each, olderRoot);
-      newerRoot = nodeHash(each, newerRoot);
-      while (node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
-    } else {
-      newerRoot = nodeHash(newerRoot, each);
-    }
-    [node, last] = [half(node), half(last)];
-  }
-  return last === 0 && olderRoot.equals(older.root) && newerRoot.equals(newer.root);
+  const isPath = climbs([node, last], rest, (each, isLeft) => {
+    if (isLeft) olderRoot = nodeHash(each, olderRoot);
+    newerRoot = isLeft ? nodeHash(each, newerRoot) : nodeHash(newerRoot, each);
+  });
+  return isPath && olderRoot.equals(older.root) && newerRoot.equals(newer.root);
 };
 
 /** Shifts are limited to 32 bits. */

@@ -20,16 +20,11 @@ export interface Secrets {
   mac(text: string): string;
 }
 
-export interface SecretValues {
-  readonly master_key: string;
-  readonly pepper: string;
-  readonly previous_pepper?: string | undefined;
-}
-
 export const secretForm = /^[0-9a-f]{64}$/;
 
 const hex32 = z.string().regex(secretForm, { error: 'must be 64 hexadecimal characters' });
 const fileSchema = z.strictObject({ master_key: hex32, pepper: hex32, previous_pepper: hex32.optional() });
+type SecretValues = Readonly<z.infer<typeof fileSchema>>;
 
 export const pepperIdOf = (pepper: string): string =>
   createHash('sha256').update(`pepper id ${pepper}`).digest('hex').slice(0, 8);

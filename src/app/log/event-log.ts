@@ -94,10 +94,12 @@ export const opensFiles = async (config: Config): Promise<boolean> => {
  * @param isNew as of `ownEventLog`
  * @throws Failure if a later release has written them
  */
-export const anyEventLog = async (config: Config, isNew = false): Promise<EventLog> => {
-  const log = await whicheverLog(config, isNew);
+export const anyEventLog = async (config: Config, isNew = false): Promise<EventLog> =>
+  checked(await whicheverLog(config, isNew), (store) => refuseLaterLog(store));
+
+const checked = async (log: EventLog, check: (store: EventStore) => Promise<void>): Promise<EventLog> => {
   try {
-    await refuseLaterLog(log.store);
+    await check(log.store);
     return log;
   } catch (error) {
     await log.close();
@@ -137,15 +139,11 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
   if (!mayHaveEvents(config)) {
     throw new Failure(`${whyNoStore(dir)}. DATA_DIR or EVENTSTORE_URL says where it is.`);
   }
-  const log = await anyEventLog(config);
-  try {
-    for await (const _ of log.store.readAll({ from: 'start', direction: 'forwards', limit: 1 })) return log;
+  return checked(await anyEventLog(config), async (store) => {
+    for await (const _ of store.readAll({ from: 'start', direction: 'forwards', limit: 1 })) return;
     const place = config.EVENTSTORE_URL === undefined ? `in ${dir}` : 'of EVENTSTORE_URL';
     throw new Failure(`The event store ${place} holds nothing of Weir yet.`);
-  } catch (error) {
-    await log.close();
-    throw error;
-  }
+  });
 };
 
 const elsewhere = (target: Target, options?: ConnectOptions): EventLog => {

@@ -1,5 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { Millis } from '../../clock.ts';
+import { atMost, type Millis } from '../../clock.ts';
 import { publish } from '../../telemetry.ts';
 import { AnotherLog, type LogSigner } from './log-signer.ts';
 import type { CheckpointerOptions, Signing } from './signing.ts';
@@ -62,7 +61,7 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
     beginAgain,
     async close() {
       // The time to close is short, and the next start signs the rest.
-      await Promise.race([current?.sign(), wait(closingMs, undefined, { ref: false })]);
+      if (current) await atMost(closingMs, current.sign());
       await current?.close();
       await options.closed?.();
     },

@@ -77,18 +77,14 @@ export interface EventProof {
 /** Undefined if no checkpoint up to `size` covers the event. */
 export const proofOf = (
   event: Recorded,
-  {
-    canonical,
-    leaves,
-    indexOf,
-    size,
-  }: {
+  covered: {
     readonly canonical: string;
     readonly leaves: HashSource;
     readonly indexOf: (leaf: string) => number | undefined;
     readonly size: number;
   },
 ): EventProof | undefined => {
+  const { canonical, leaves, indexOf, size } = covered;
   const { hash, stub } = leafOf(event);
   const index = indexOf(hash);
   if (index === undefined || index >= size) return undefined;

@@ -36,4 +36,4 @@ const closeMs: Millis = 100;
  * Closes an environment to which nothing is on its way. lmdb-js never finishes that where the last commit has failed; its files
  * are as the last good one left them.
  */
-export const closed = (root: { close(): Promise<void> }): Promise<void> => atMost(closeMs, root.close());
+export const closed = (root: { close(): Promise<void> }): Promise<unknown> => atMost(closeMs, root.close());

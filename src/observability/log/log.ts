@@ -1,4 +1,5 @@
 import { type DestinationStream, destination, type Level, type Logger, pino } from 'pino';
+import { atMost } from '../../clock.ts';
 import { errorText } from '../../error-text.ts';
 import { onSignal, type SignalName, type Signals } from '../../telemetry.ts';
 import type { Finished } from '../requests/observation.ts';
@@ -117,18 +118,13 @@ export const openLog = ({ level, format, isColored = false, accessShare, fd = st
     async close() {
       ended();
       flush();
-      let late: NodeJS.Timeout | undefined;
-      const stuck = new Promise<'stuck'>((resolve) => {
-        late = setTimeout(() => resolve('stuck'), lastMs);
-      });
-      const written = new Promise<'written'>((resolve) => out.once('close', () => resolve('written')));
+      const closed = new Promise<void>((resolve) => out.once('close', resolve));
       out.end();
-      const how = await Promise.race([written, stuck]);
-      clearTimeout(late);
+      const isWritten = await atMost(lastMs, closed);
       clearTimeout(again);
       // Node would flush it at exit and block.
-      if (how === 'stuck') out.destroy();
-      return how;
+      if (!isWritten) out.destroy();
+      return isWritten ? 'written' : 'stuck';
     },
   };
 };

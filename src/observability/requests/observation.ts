@@ -158,6 +158,8 @@ class Measured implements Meter, Asked {
 }
 
 class Observation implements Watched<Whose>, Finished {
+  readonly requestId: string;
+  readonly method: string;
   readonly target: Endpoint | undefined;
   status = clientGone;
   durationMs: Millis = 0;
@@ -165,7 +167,6 @@ class Observation implements Watched<Whose>, Finished {
   model: string | undefined;
   asked: Measured | undefined;
   readonly #observers: Observers;
-  readonly #head: WatchedHead;
   readonly #spans: Spans | undefined;
   readonly #beganAt: Millis;
   /** When the headers were accepted, if a body was awaited after that. */
@@ -175,19 +176,12 @@ class Observation implements Watched<Whose>, Finished {
 
   constructor(observers: Observers, head: WatchedHead, target: Endpoint | undefined) {
     this.#observers = observers;
-    this.#head = head;
+    this.requestId = head.requestId;
+    this.method = head.method;
     this.target = target;
     this.#beganAt = observers.clock.monotonic();
     this.#arrivedAt = this.#beganAt;
     this.#spans = observers.spansOf?.(head, target);
-  }
-
-  get requestId(): string {
-    return this.#head.requestId;
-  }
-
-  get method(): string {
-    return this.#head.method;
   }
 
   get trace(): TraceContext | undefined {

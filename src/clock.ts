@@ -12,10 +12,7 @@ export interface Clock {
   monotonic(): Millis;
 }
 
-export const systemClock: Clock = {
-  wall: () => Date.now(),
-  monotonic: () => performance.now(),
-};
+export const systemClock: Clock = { wall: () => Date.now(), monotonic: () => performance.now() };
 
 /** Unix seconds, the unit of timestamps on the wire (contract A.1). */
 export const seconds = (at: Millis): number => Math.floor(at / 1000);

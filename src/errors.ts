@@ -50,10 +50,7 @@ const entries = {
   },
   audit_log_not_found: { status: 404, message: 'No such audit log entry in this organization.' },
   policy_not_found: { status: 404, message: 'No such policy in this organization.' },
-  response_not_stored: {
-    status: 404,
-    message: 'No response is stored here: send the whole conversation in input.',
-  },
+  response_not_stored: { status: 404, message: 'No response is stored here: send the whole conversation in input.' },
   route_not_found: { status: 404, message: 'No such route.' },
   method_not_allowed: { status: 405, message: 'The method is not allowed on this route.' },
   request_timeout: { status: 408, message: 'The request body did not arrive in time.', retry: true },

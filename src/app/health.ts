@@ -95,12 +95,7 @@ export const healthRoutes = (
           'Whatever it says, the answer tells how old this gateway’s knowledge may be, how upstreams do, and whether the audit log is signed',
         ),
     }),
-    replies: {
-      200: {
-        description: 'Ready',
-        schema: readiness,
-      },
-    },
+    replies: { 200: { description: 'Ready', schema: readiness } },
     errors: ['dependency_unavailable'],
     handle({ query }) {
       const failed = Object.entries(checks).flatMap(([name, check]) => {

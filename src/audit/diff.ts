@@ -66,10 +66,7 @@ export const diffOf = async (past: Past, id: string, from: number, to: number): 
     id,
     from: before,
     to: after,
-    effective: {
-      from: before && (await effectiveIn(past, before, from)),
-      to: await effectiveIn(past, after, to),
-    },
+    effective: { from: before && (await effectiveIn(past, before, from)), to: await effectiveIn(past, after, to) },
     fields: compared(before, after),
     events: life.slice(begin, end).map((step, i) => ({ step, fields: compared(life[begin + i - 1] ?? null, step) })),
   };

@@ -52,16 +52,7 @@ export const needsItsSecrets = async (store: EventStore): Promise<boolean> =>
  * @throws BadConfig if they differ
  */
 export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets, actor?: Actor): Promise<void> =>
-  record(
-    store,
-    clock,
-    secrets,
-    (known) => {
-      const wrong = faults(known, secrets);
-      if (wrong.length > 0) throw new BadConfig(wrong);
-    },
-    actor,
-  );
+  record(store, clock, secrets, expectSame, actor);
 
 /**
  * Records these secrets as the right ones, unless the log has none. If they could not go on signing the audit log,
@@ -82,16 +73,17 @@ export const acceptSecrets = async (
 const record = async (
   store: EventStore,
   clock: Clock,
-  { peppers: accepted, fingerprints: { peppers, masterKey } }: Secrets,
-  judge: (known: Known) => void,
+  secrets: Secrets,
+  judge: (known: Known, secrets: Secrets) => void,
   actor?: Actor,
 ): Promise<void> => {
+  const { masterKey, peppers } = secrets.fingerprints;
   const pepper = peppers[0]!;
-  const ids = accepted.map(pepperIdOf);
+  const ids = secrets.peppers.map(pepperIdOf);
   for (;;) {
     const { records, revision } = await readSecrets(store);
     const known = records.at(-1);
-    if (known) judge(known);
+    if (known) judge(known, secrets);
     const isKnown = known?.pepper === pepper && known.masterKey === masterKey;
     // During a rotation, gateways may have different lists.
     if (isKnown && (actor === undefined || known.peppers?.join() === ids.join())) return;
@@ -115,7 +107,7 @@ const record = async (
 const wayOn = (between: string): string =>
   `SECRETS_DIR, or the environment, is likely that of another installation: give this one its own back. ${between}Only where they are lost for good, weir secrets accept takes those in place: `;
 
-const faults = (known: Known, { fingerprints: { peppers, masterKey } }: Secrets): string[] => {
+const expectSame = (known: Known, { fingerprints: { peppers, masterKey } }: Secrets): void => {
   const wrong: string[] = [];
   if (!peppers.includes(known.pepper)) {
     wrong.push(
@@ -127,5 +119,5 @@ const faults = (known: Known, { fingerprints: { peppers, masterKey } }: Secrets)
       `MASTER_KEY: this event store has another. ${wayOn('')}requests that are repeated are not known, and the audit log goes on under a key for which nobody vouches`,
     );
   }
-  return wrong;
+  if (wrong.length > 0) throw new BadConfig(wrong);
 };

@@ -122,34 +122,27 @@ export const rotateKey = async (
   return signers(last.number + 1).verifier;
 };
 
-/** The keys of a log that is followed. */
-export interface FollowedKeys {
-  readonly hasOwn: boolean;
-  readonly passedOver: readonly LogKey[];
-  /** The last own key. */
-  readonly newestOwn: LogKey;
-  /** Number of the own key in force at a position of the log. */
-  numberAt(position: bigint): number;
-  /** Takes an event of the key stream; one that was taken before has no effect. */
-  add(event: Recorded): void;
-}
+export type FollowedKeys = Awaited<ReturnType<typeof followKeys>>;
 
-export const followKeys = async (store: Pick<EventStore, 'read'>, signers: Signers): Promise<FollowedKeys> => {
+/** The keys of a log that is followed. */
+export const followKeys = async (store: Pick<EventStore, 'read'>, signers: Signers) => {
   const keys = await keysIn(store, beliefOf(signers));
   const own = (): readonly LogKey[] => keys.believed.filter(isOwn(signers));
   const report = ({ revision }: LogKey): void => publish('audit.key_passed_over', { stream: keyStream, revision });
   let lastRevision = keys.revision ?? -1;
   for (const key of keys.passedOver) report(key);
   return {
-    get hasOwn() {
+    get hasOwn(): boolean {
       return own().length > 0;
     },
     passedOver: keys.passedOver,
-    get newestOwn() {
+    get newestOwn(): LogKey {
       return own().at(-1)!;
     },
-    numberAt: (position) => (own().findLast((key) => key.position <= position) ?? own()[0]!).number,
-    add(event) {
+    /** Number of the own key in force at a position of the log. */
+    numberAt: (position: bigint): number => (own().findLast((key) => key.position <= position) ?? own()[0]!).number,
+    /** Takes an event of the key stream; one that was taken before has no effect. */
+    add(event: Recorded): void {
       if (event.revision <= lastRevision) return;
       lastRevision = event.revision;
       const key = logKeyOf(event);

@@ -1,4 +1,4 @@
-import type { Millis } from '../../../clock.ts';
+import { atMost, type Millis } from '../../../clock.ts';
 
 class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
@@ -7,37 +7,32 @@ class NoAnswer extends Error {
 /** More than any answer of a witness. */
 const mostRead = 64 * 1024;
 
-/** Follows no redirect. @param read takes what is needed of the answer, within the same time limit */
+/** Follows no redirect. @param readAnswer takes what is needed of the answer, within the same time limit */
 export const post = async <T>(
   url: string,
   body: string,
   answerMs: Millis,
-  read: (answer: Response) => Promise<T>,
+  readAnswer: (answer: Response) => Promise<T>,
 ): Promise<T> => {
   const controller = new AbortController();
   const exchange = async (): Promise<T> => {
     const headers = { 'content-type': 'text/plain; charset=utf-8' };
     const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal: controller.signal });
     try {
-      return await read(answer);
+      return await readAnswer(answer);
     } finally {
       if (!answer.bodyUsed) await answer.body?.cancel();
     }
   };
-  let timer: NodeJS.Timeout | undefined;
-  // Once an answer has begun, an abort alone did not always end it (observed).
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new NoAnswer(`it has not answered in ${answerMs / 1_000} s`);
-      reject(error);
-      controller.abort(error);
-    }, answerMs);
+  let result: T | undefined;
+  const read = exchange().then((value) => {
+    result = value;
   });
-  try {
-    return await Promise.race([exchange(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  if (await atMost(answerMs, read)) return result as T;
+  // Once an answer has begun, an abort alone did not always end it (observed).
+  const error = new NoAnswer(`it has not answered in ${answerMs / 1_000} s`);
+  controller.abort(error);
+  throw error;
 };
 
 /** The first 64 KiB of an answer of any length. */

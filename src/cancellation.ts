@@ -1,18 +1,12 @@
-/**
- * Tells that nobody waits for some work any more: the part of AbortSignal that is used here, so that a real one fits too.
- * Making and using an AbortController costs 5 µs of a request that takes 40, since Node gives each a class of its own.
- */
+/** The used part of AbortSignal. An AbortController costs 5 µs of a request that takes 40 (measured). */
 export interface Cancellation {
   readonly aborted: boolean;
-  /** An AbortError, once aborted. */
   readonly reason: unknown;
-  /** @throws its reason when it is aborted */
   throwIfAborted(): void;
   addEventListener(type: 'abort', listener: () => void): void;
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** A cancellation and the means to bring it about. */
 export class Canceller implements Cancellation {
   aborted = false;
   #reason: unknown;
@@ -37,11 +31,10 @@ export class Canceller implements Cancellation {
     if (at >= 0) this.#listeners.splice(at, 1);
   }
 
-  /** Calls every listener once, in the order in which they came. */
   abort(): void {
     if (this.aborted) return;
     this.aborted = true;
-    // One may take another away.
+    // A listener may remove another.
     for (let next = this.#listeners.shift(); next !== undefined; next = this.#listeners.shift()) next();
   }
 }

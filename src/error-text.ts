@@ -1,23 +1,17 @@
-/**
- * What of an error may be written down. Those of the engine and of Node quote what they were given, as JSON.parse does: a prompt
- * or a key. Of these the name, the code and the place are told; of all others, whose words are Weir's or the system's, the
- * message as well.
- */
+/** Their messages quote the input, which may be a prompt or a key (as JSON.parse does), and are left out. */
 const quoting: ReadonlySet<string> = new Set([
   ...['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError'],
   ...['ZodError', '$ZodError'],
 ]);
 
-/** An error to be written down: nothing of it but this. */
+/** The loggable part of an error. */
 export interface ErrorText {
   readonly type: string;
   readonly code?: string | number;
   readonly message: string;
-  /** With the messages and the places of all that has led to it. */
   readonly stack: string;
 }
 
-/** Errors behind an error that are told. */
 const mostCauses = 4;
 const frame = /^ {4}at /;
 
@@ -27,7 +21,7 @@ export const errorText = (error: unknown, causes = mostCauses): ErrorText => {
   const isQuoting = quoting.has(type) || (typeof code === 'string' && code.startsWith('ERR_'));
   const message = isQuoting ? '' : error.message;
   const { stack = '' } = error;
-  // The message stands before the places, and may have lines that look like them.
+  // The message comes before the frames and may have lines that look like frames.
   const start = stack.indexOf(error.message);
   const places = start < 0 ? '' : stack.slice(start + error.message.length);
   const lines = [

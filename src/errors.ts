@@ -1,14 +1,11 @@
-/**
- * The catalogue of everything that can go wrong for a client (contract E.2). A code is stable; its status, type and
- * default message come from here. `http/error-envelopes.ts` turns a refusal into the envelope of the caller's family.
- */
+/** All errors that clients can get (contract E.2). A code never changes. */
 
 interface Entry {
   readonly status: number;
   readonly message: string;
-  /** The error's type in the ADMIN vocabulary where the status alone does not decide it. */
+  /** The type in the admin envelope, if the status alone does not decide it. */
   readonly kind?: 'provider_error';
-  /** Set where clients are to try again although the status is a 4xx (contract E.2, retry hint). */
+  /** Clients should retry although the status is a 4xx (contract E.2, retry hint). */
   readonly retry?: true;
 }
 
@@ -53,10 +50,7 @@ const entries = {
   },
   audit_log_not_found: { status: 404, message: 'No such audit log entry in this organization.' },
   policy_not_found: { status: 404, message: 'No such policy in this organization.' },
-  response_not_stored: {
-    status: 404,
-    message: 'No response is stored here: send the whole conversation in input.',
-  },
+  response_not_stored: { status: 404, message: 'No response is stored here: send the whole conversation in input.' },
   route_not_found: { status: 404, message: 'No such route.' },
   method_not_allowed: { status: 405, message: 'The method is not allowed on this route.' },
   request_timeout: { status: 408, message: 'The request body did not arrive in time.', retry: true },
@@ -112,10 +106,9 @@ const entries = {
 
 export type Code = keyof typeof entries;
 
-/** Status, default message and retry hint of each code. */
 export const catalogue: Readonly<Record<Code, Entry>> = entries;
 
-/** One entry of the `detail` list of a 422 (contract E.1, DETAIL rules). */
+/** Entry of the `detail` list of a 422 (contract E.1, DETAIL rules). */
 export interface Detail {
   readonly loc: readonly string[];
   readonly msg: string;
@@ -124,33 +117,25 @@ export interface Detail {
   readonly ctx: Readonly<Record<string, unknown>>;
 }
 
-/** A refusal as a value: what the hot path returns and a `Fault` carries. */
+/** A refusal as a value: the hot path returns it, a `Fault` carries it. */
 export interface Refusal {
   readonly code: Code;
+  /** Usually that of the code; but `api_key_expired` is 409 when a command targets the key. */
   readonly status: number;
   readonly message: string;
-  /** Dotted path of the offending input (`permissions.0`, `query.limit`, `header.Idempotency-Key`), else null. */
+  /** Dotted path of the input (`permissions.0`, `query.limit`, `header.Idempotency-Key`), else null. */
   readonly param: string | null;
-  /** Further response headers: `Retry-After`, `WWW-Authenticate`, `Allow`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly details: readonly Detail[];
-  /** What the messages API tells beside the code (contract G.8). */
+  /** Additional fields in the messages API (contract G.8). */
   readonly about?: Readonly<Record<string, string | number>>;
 }
 
-export interface RefusalOptions {
-  /** Where a code stands for another status than its own: `api_key_expired` is 409 when a command targets the key. */
-  readonly status?: number;
-  readonly message?: string;
-  readonly param?: string | null;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly details?: readonly Detail[];
-  readonly about?: Readonly<Record<string, string | number>>;
-}
+export type RefusalOptions = Partial<Omit<Refusal, 'code'>>;
 
 const none: Readonly<Record<string, string>> = Object.freeze({});
 const noDetails: readonly Detail[] = Object.freeze([]);
-/** Longest message on the wire, in UTF-16 units (contract E.1). */
+/** UTF-16 units on the wire (contract E.1). */
 const maxMessage = 500;
 
 export const refusal = (code: Code, options: RefusalOptions = {}): Refusal => ({
@@ -165,7 +150,7 @@ export const refusal = (code: Code, options: RefusalOptions = {}): Refusal => ({
 
 export const isRefusal = (value: object): value is Refusal => 'code' in value && 'details' in value;
 
-/** A refusal on its way up through the administration path, where exceptions are affordable. */
+/** For the administration path, where exceptions are affordable. */
 export class Fault extends Error {
   override readonly name = 'Fault';
   readonly refusal: Refusal;

@@ -1,17 +1,14 @@
 import { chownSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/**
- * Makes a folder and those above it, for the owner alone, one after the other: Node's recursive form never returns on file
- * systems such as /proc.
- */
+/** Mode 0700, one level after the other: Node's recursive form never returns on file systems such as /proc. */
 export const makeFolder = (dir: string): void => {
   if (existsSync(dir)) return;
   makeFolder(dirname(dir));
   mkdirSync(dir, { mode: 0o700 });
 };
 
-/** What root makes in the folder of somebody else becomes that one's: a gateway that runs as another user has to read it. */
+/** A file that root makes gets the owner of its folder, because the gateway may run as that user. */
 export const leaveToOwner = (path: string): void => {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(dirname(path));
@@ -30,7 +27,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its name is too long',
 };
 
-/** Why the file system refuses a path, in words; null for an error that is not the file system's. */
+/** Why the file system refuses a path; null for any other error. */
 export const fileFault = (error: unknown): string | null => {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (typeof code !== 'string' || typeof syscall !== 'string') return null;

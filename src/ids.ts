@@ -19,15 +19,15 @@ export type IdPrefix =
 /** `p` project key, `a` Admin key, `t` OAuth access token, `s` OAuth client secret (contract J). */
 export type TokenKind = 'p' | 'a' | 't' | 's';
 
-/** Two configurable letters that start every token. */
+/** Start of every token. */
 const tag = 'gw';
 
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz';
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Two characters for every ten bits: an id takes 13 look-ups. */
+/** Ten bits each, so that an id takes 13 look-ups. */
 const pairs = Array.from({ length: 1024 }, (_, n) => `${crockford[n >> 5]}${crockford[n & 31]}`);
 
-/** Random bytes by the pool, since a call per id costs more than the id. */
+/** Random bytes in bulk, because a call for each id costs more than the id. */
 const pool = Buffer.alloc(8192);
 let taken = pool.length;
 const randomBytesFromPool = (n: number): number => {
@@ -42,7 +42,7 @@ const randomBytesFromPool = (n: number): number => {
 let lastMs = 0;
 /** All of an id but its last six characters, which alone differ within a millisecond. */
 let front = '';
-/** The 74 bits below the time: 14, 30 and 30. */
+/** The 74 bits after the time: 14, 30 and 30. */
 let high = 0;
 let middle = 0;
 let low = 0;
@@ -57,10 +57,7 @@ const fiveBits = (value: number, characters: number): string => {
   return out;
 };
 
-/**
- * `<prefix>_` and 26 lower-case Crockford base32 characters of a UUIDv7 (contract A.1). Within a process each id is
- * greater than the one before it.
- */
+/** `<prefix>_` and 26 Crockford base32 characters of a UUIDv7 (contract A.1). Ids increase within a process. */
 export const newId = (prefix: IdPrefix, clock: Clock): string => {
   const now = clock.wall();
   if (now > lastMs) {
@@ -82,25 +79,17 @@ export const newId = (prefix: IdPrefix, clock: Clock): string => {
   return `${prefix}_${front}${sixCharacters(low)}`;
 };
 
-/**
- * The time and the bits below it but for the last thirty, as a UUIDv7 has them: version 7 in front of the first twelve,
- * variant 10 in front of the others.
- */
+/** The time and the next bits but the last thirty, with version 7 and variant 10 of a UUIDv7. */
 const frontOf = (at: number, high: number, middle: number): string => {
   const versioned = pairs[(7 << 6) | (high >> 8)];
   const variant = pairs[(((high >> 2) & 63) << 4) | (2 << 2) | (high & 3)];
   return `${fiveBits(at, 10)}${versioned}${variant}${sixCharacters(middle)}`;
 };
 
-/** Thirty bits. */
 const sixCharacters = (value: number): string =>
   `${pairs[value >>> 20]}${pairs[(value >>> 10) & 1023]}${pairs[value & 1023]}`;
 
-/**
- * An id of the same form whose bits are not random: of something that is made anew with the same id, out of an event. Ids sort by
- * their times and then by `order`, of which the lowest 15 bits count.
- * @param uuid the event's id
- */
+/** A deterministic id. Ids sort by time and then by the lowest 15 bits of `order`. @param uuid the event's id */
 export const idOfEvent = (prefix: IdPrefix, at: number, order: number, uuid: string): string => {
   const hex = uuid.replaceAll('-', '');
   const middle = ((order & 1) << 29) | (Number.parseInt(hex.slice(16, 24), 16) & (2 ** 29 - 1));
@@ -110,7 +99,7 @@ export const idOfEvent = (prefix: IdPrefix, at: number, order: number, uuid: str
 
 const publicId = /^[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-/** When an id of the form of `newId` was made, in milliseconds; null for any other text. */
+/** Milliseconds; null unless the text has the form of `newId`. */
 export const timeOfId = (id: string): number | null => {
   if (!publicId.test(id)) return null;
   const text = id.slice(id.indexOf('_') + 1);
@@ -147,7 +136,7 @@ export const newToken = (kind: TokenKind): string => {
 
 const shape = new RegExp(`^${tag}([pats])_[0-9A-Za-z]{49}$`);
 
-/** The kind that a token claims to be, or null where its form or checksum is wrong. Costs no look-up (contract J). */
+/** The kind of a token; null if its form or checksum is wrong. Needs no look-up (contract J). */
 export const tokenKind = (token: string): TokenKind | null => {
   if (token.length !== 53 || !shape.test(token)) return null;
   for (let i = 52, n = crc32(token, 47); i > 46; i--, n = Math.floor(n / 62)) {
@@ -156,11 +145,10 @@ export const tokenKind = (token: string): TokenKind | null => {
   return token[2] as TokenKind;
 };
 
-/** `gwp_aB3...x9Qz`: recognisable, and leaves more than 200 bits unknown (contract J). */
+/** `gwp_aB3...x9Qz`: leaves more than 200 bits unknown (contract J). */
 export const redact = (token: string): string => `${token.slice(0, 7)}...${token.slice(-4)}`;
 
-/** SHA-256(pepper ‖ token) as 32 latin1 characters: the cheapest form to hash into and to look up by. */
+/** SHA-256(pepper ‖ token) as 32 latin1 characters, the fastest key of a map. */
 export const digest = (pepper: string, token: string): string => hash('sha256', pepper + token, 'binary');
 
-/** The digest as it is written into events. */
 export const digestText = (latin1: string): string => Buffer.from(latin1, 'latin1').toString('base64url');

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The `weir` command: the one file that touches the process. What it runs is in `cli/`. */
+/** The `weir` command: the only file that touches the process. */
 import { closeSync, openSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
@@ -16,23 +16,23 @@ if (complaint !== null) {
 }
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
-// The first process of a container: the kernel passes on to it no signal that it does not listen for.
+// As PID 1 of a container, the process gets only signals that it listens for.
 if (process.pid === 1) for (const signal of stopSignals) process.on(signal, () => process.exit(1));
 
-// What the process makes is for its owner alone, LMDB's files too, whatever the folder around it allows.
+// For all files of the process, LMDB's included.
 process.umask(0o077);
-/** Nobody who asks for a verdict by the exit status may take a full disk for one. */
+/** Set if a full disk must not look like a verdict in the exit status. */
 let failure: number | undefined;
 const left = allowClosedOutput(() => process.exit(failure ?? 1));
 lowerHelperThreads();
-// gRPC gives TLS the name of a host to send also where that is an address, as the nodes of a cluster often have it. Node
-// says that it will ignore it, which is what is wanted: the address is compared with the certificate all the same.
+// gRPC sends the host in TLS even if it is an IP address, as it often is in a cluster. Node warns that it ignores it,
+// which is right: the address is still compared with the certificate.
 withoutNodeWarning('DEP0123');
 
-// Imported only now: an unfit Node would fail on a syntax or a symbol before it could be told apart.
+// Imported late, because an unsupported Node would fail on its syntax before the message above.
 const { program } = await import('./cli/program.ts');
 
-/** Only who asks is told; to every other command a signal does what it always does. */
+/** Only for commands that wait for it; for others signals keep their default effect. */
 const interrupted = (): Promise<void> =>
   new Promise((resolve) => {
     let signals = 0;
@@ -47,7 +47,7 @@ const interrupted = (): Promise<void> =>
     for (const signal of stopSignals) process.removeAllListeners(signal).on(signal, onSignal);
   });
 
-/** A shell that ends hangs up as well: then there is no terminal any more, and nothing to reload for. */
+/** A shell that ends also sends SIGHUP; then the terminal is gone and there is nothing to reload for. */
 const hasLostTerminal = (): boolean => {
   if (!process.stderr.isTTY) return false;
   try {
@@ -73,7 +73,7 @@ const ask = async (question: string): Promise<string> => {
   }
 };
 
-/** By name, or by number where the system has none for it, as in many containers. */
+/** In many containers the system has no name for the user. */
 const osUser = (): string => {
   try {
     return userInfo().username;
@@ -83,7 +83,7 @@ const osUser = (): string => {
 };
 
 process.on('uncaughtExceptionMonitor', () => {
-  // The last lines of the log would be tried for ever where they cannot be written, and whoever starts it anew waits for its end.
+  // A log that cannot be written would be retried forever, and a supervisor waits for the end.
   endSoon();
   process.once('exit', () => {
     process.exitCode = failure ?? 1;
@@ -109,7 +109,7 @@ const code = await program({
   ...(process.stderr.isTTY && { screen: process.stderr }),
   ...(process.stdin.isTTY && { ask }),
 });
-// A pipe takes what it can and the rest later: ending at once would cut a long answer short.
+// A pipe takes the rest later; exiting at once would truncate the output.
 const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => stream.write('', () => resolve()));
 await Promise.all([flushed(process.stdout), flushed(process.stderr)]);

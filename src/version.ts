@@ -1,2 +1,2 @@
-/** The version of package.json, as `weir --version` says it; test/cli/usage.test.ts compares them. */
+/** Must equal the version of package.json. */
 export const version = '0.2.0';

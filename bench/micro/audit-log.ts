@@ -27,7 +27,6 @@ import { oursOf } from '../../src/kernel/store/ownership.ts';
 import type { Actor, EventStore, Recorded } from '../../src/kernel/store/store.ts';
 import { parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
 import { noLeaves } from '../../src/merkle/frontier.ts';
-import { auditKeySeeds } from '../../src/secrets/audit-key.ts';
 import { secretsFrom } from '../../src/secrets/master-secrets.ts';
 import { serveParent } from '../machine/parent.ts';
 import { seed } from '../seed/organization.ts';
@@ -81,7 +80,7 @@ const fill = async (dir: string, keys: number): Promise<AuditSample> => {
   const archive = openArchive({ endpoint: embedded.endpoint });
   const store = connect({ endpoint: embedded.endpoint });
   const logId = await logIdOf(store, systemClock);
-  const signers = signersOf(originOf(logId), auditKeySeeds(secrets.masterKey));
+  const signers = signersOf(originOf(logId), secrets.masterKey);
   await ensureFirstKey(store, signers, systemClock);
   // As a gateway does while others write.
   const signed = await startCheckpoints({
@@ -164,7 +163,7 @@ const prove = async (): Promise<AuditSample> => {
 
 const verify = async (log: AsyncIterable<Recorded>, count: number): Promise<AuditSample> =>
   timed(count, async () => {
-    const trusted = [signersOf(originOf(there().logId), auditKeySeeds(secrets.masterKey))(1).verifier];
+    const trusted = [signersOf(originOf(there().logId), secrets.masterKey)(1).verifier];
     const { findings } = await verifyLog(log, { trusted, against: [], now: systemClock.wall() });
     if (findings.length > 0) throw new Error(`a sound log has ${findings.length} findings`);
   });
@@ -215,7 +214,7 @@ const command = async (): Promise<CommandSample> => {
   const events: Recorded[] = [];
   for (const id of ids) for await (const event of store.read(`organization-${id}`)) events.push(event);
   // The hash that the next event names, the one of the leaf, and a share of a checkpoint with as many leaves as come in 0.75 s.
-  const signer = signersOf(originOf(there().logId), auditKeySeeds(secrets.masterKey))(1);
+  const signer = signersOf(originOf(there().logId), secrets.masterKey)(1);
   const parts = { anchor: null, origin: originOf(there().logId), key: 1, signer, clock: systemClock };
   const own = await timed(commands, async () => {
     for (const event of events) if (hashOf(event) === '') throw new Error('never');

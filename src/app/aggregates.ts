@@ -4,7 +4,6 @@ import { whose } from '../domain/streams.ts';
 import { type ActorOptions, actors } from '../kernel/commands/actor.ts';
 import type { EventStore } from '../kernel/store/store.ts';
 
-/** The mailboxes of every kind of aggregate, over one store. */
 export const allAggregates = (store: EventStore, options: Omit<ActorOptions, 'store'> = {}): Aggregates => {
   const all = { store, whose, ...options };
   return {

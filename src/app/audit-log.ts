@@ -9,29 +9,25 @@ import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { Ours } from '../kernel/store/ownership.ts';
 import type { EventStore } from '../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../merkle/checkpoint.ts';
-import { auditKeySeeds } from '../secrets/audit-key.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 
-/** Longest wait for the tree to show a checkpoint, before it goes out. */
 const shownMs: Millis = 5_000;
 
-/** Signs the log's tree and brings the checkpoints to the sinks. */
 export const keepAuditLog = async (parts: {
   readonly config: Config;
   readonly store: EventStore;
-  /** The same, with the subscription that all share. */
   readonly subscribe: EventStore['subscribe'];
   readonly models: ReadModels;
   readonly ours: Ours;
   readonly logId: string;
   readonly secrets: Secrets;
   readonly clock: Clock;
-  /** Told that another log is in the place of the one that was followed. */
+  /** Called when another log has taken the place of the one that was followed. */
   readonly replaced: () => void;
 }): Promise<Checkpointer> => {
   const { config, store, subscribe, models, ours, logId, secrets, clock, replaced } = parts;
   const origin = originOf(logId);
-  const signers = signersOf(origin, auditKeySeeds(secrets.masterKey));
+  const signers = signersOf(origin, secrets.masterKey);
   await ensureFirstKey(store, signers, clock);
   const sinks = openSinks({
     addresses: config.AUDIT_SINKS ?? [],
@@ -47,11 +43,9 @@ export const keepAuditLog = async (parts: {
     const shown = models.reached(position, shownMs, [auditTreeSteps]);
     brought = brought.then(() => shown).then(() => sinks.bring(checkpoint));
   };
-  const checkpointer = await startCheckpoints({
+  return startCheckpoints({
     store: {
-      append: store.append,
-      read: store.read,
-      readAll: store.readAll,
+      ...store,
       subscribe,
       get state() {
         return store.state;
@@ -64,26 +58,12 @@ export const keepAuditLog = async (parts: {
     isThere: () => models.whole(auditTree.tables),
     head: () => auditTreeHead(models),
     leaves: { at: (level, index) => auditTreeHashes(models).at(level, index) },
-    // The newest that is there too: who ran before may have ended between a signature and a sink, or had other sinks.
+    // Also the newest one at the start: an earlier process may have ended before it reached a sink.
     signed: bring,
     replaced,
-  });
-  return {
-    get stopped() {
-      return checkpointer.stopped;
-    },
-    get hasKey() {
-      return checkpointer.hasKey;
-    },
-    get passedOver() {
-      return checkpointer.passedOver;
-    },
-    leave: checkpointer.leave,
-    beginAgain: checkpointer.beginAgain,
-    async close() {
-      await checkpointer.close();
+    async closed() {
       await brought;
       await sinks.close();
     },
-  };
+  });
 };

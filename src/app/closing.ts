@@ -1,14 +1,13 @@
-/** What has been opened, closed in the opposite order. A part that is stuck keeps nobody else from being closed. */
+import { atMost } from '../clock.ts';
+
+/** Closes what was opened, last first. A part that hangs does not keep the others open. */
 export interface Closing {
   later(what: string, close: () => Promise<unknown>): void;
-  /**
-   * @param timeoutMs for all that is open together; what comes after has a quarter of a second each
-   * @throws Unclosed when something has not come to its end
-   */
+  /** @param timeoutMs for all parts together @throws Unclosed when a part has not closed in time */
   all(timeoutMs: number): Promise<void>;
 }
 
-/** The process has to be ended all the same: threads of it may never end by themselves. */
+/** The process must then be killed: its threads may never end. */
 class Unclosed extends Error {
   override readonly name = 'Unclosed';
 }
@@ -24,13 +23,8 @@ export const closing = (): Closing => {
       const failures: unknown[] = [];
       const stuck: string[] = [];
       for (let next = open.pop(); next !== undefined; next = open.pop()) {
-        let timer: NodeJS.Timeout | undefined;
-        const late = new Promise<'late'>((resolve) => {
-          timer = setTimeout(() => resolve('late'), Math.max(lastMs, end - performance.now()));
-        });
-        const closed = next.close().catch((error: unknown) => void failures.push(error));
-        if ((await Promise.race([closed, late])) === 'late') stuck.push(next.what);
-        clearTimeout(timer);
+        const closed = next.close().catch((error: unknown) => failures.push(error));
+        if (!(await atMost(Math.max(lastMs, end - performance.now()), closed))) stuck.push(next.what);
       }
       if (stuck.length > 0) throw new Unclosed(`${stuck.join(', ')} could not be closed in time`);
       if (failures.length > 0) throw failures[0];

@@ -15,15 +15,14 @@ export interface FirstRunReport extends FirstRun {
   readonly file: string;
 }
 
-/** Longest wait for what another gateway makes on an empty store, counted from its claim; and the time between two looks. */
+/** Longest wait for what another gateway makes on an empty store, counted from its claim. */
 const othersMs = 30_000;
 const lookAgainMs = 20;
 
 const fileIn = (dataDir: string): string => join(dataDir, 'first-run.json');
-/** The plan before it holds: its keys may never come to be. */
 const draftIn = (dataDir: string): string => `${fileIn(dataDir)}.next`;
 
-/** What an earlier start has written down. @throws Error in one sentence where that is damaged */
+/** @throws Error in one sentence if the file is damaged */
 export const keptFirstRun = async (dataDir: string): Promise<FirstRun | null> => {
   const file = fileIn(dataDir);
   const text = await textOf(file);
@@ -36,10 +35,10 @@ export const keptFirstRun = async (dataDir: string): Promise<FirstRun | null> =>
 };
 
 /**
- * Gives an empty store an organization, an Admin key, a project and a project key. Of several gateways one does so: the
- * plan is written down, then claims the first run in the log, and becomes `first-run.json` (mode 0600) before it is
- * made. Who has lost waits for the other's organization. Later starts only keep its `base_url` current while it is there.
- * @param context whose start it is: what is made is recorded as the operator's
+ * Gives an empty store an organization, an Admin key, a project and a project key. Of several gateways one does: it
+ * saves its plan, claims the first run in the log, and renames the plan to `first-run.json` (mode 0600) before it
+ * makes anything. The others wait.
+ * @param context the start: what is made is recorded as the operator's
  */
 export const firstRun = async (
   admin: Administration,
@@ -57,7 +56,7 @@ export const firstRun = async (
   };
 };
 
-/** The plan that this gateway has to carry out or has carried out; null where the store's organization is not its own. */
+/** The plan of this gateway; null if another one made the store's organization. */
 const ownPlan = async (admin: Administration, dataDir: string): Promise<FirstRun | null> => {
   const kept = await keptFirstRun(dataDir);
   if (!isFirstRun(admin, kept)) return null;
@@ -75,10 +74,7 @@ const ownPlan = async (admin: Administration, dataDir: string): Promise<FirstRun
   return null;
 };
 
-/**
- * For a command that makes an organization: on an empty store it is the first, so that a server which starts beside it makes
- * none of its own. Where the first run is claimed already it stays so, and the organization is made all the same.
- */
+/** For a command that makes an organization: a server that starts meanwhile then makes none. */
 export const takeFirstRun = async (
   store: EventStore,
   { host }: { readonly host: string },
@@ -110,7 +106,7 @@ const textOf = (file: string): Promise<string | null> =>
     throw error;
   });
 
-/** A plan that a crash has left; one that is not whole was never claimed. */
+/** A plan that a crash has left; an incomplete one was never claimed. */
 const draftOf = async (dataDir: string): Promise<FirstRun | null> => {
   try {
     return firstRunFile.parse(JSON.parse((await textOf(draftIn(dataDir))) ?? ''));
@@ -132,7 +128,7 @@ const write = async (dataDir: string, plan: FirstRun): Promise<void> => {
   }
 };
 
-/** A server on a full disk serves what is there: for an address that is out of date it need not be refused. */
+/** A server on a full disk still starts: only the address in the file is out of date. */
 const unlessFull = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'ENOSPC') throw error;
 };

@@ -7,15 +7,13 @@ import type { Model } from '../upstream/models/models.ts';
 import type { Funds } from '../usage/credit.ts';
 import type { Untold } from '../usage/totals.ts';
 
-/** What balances are read from. */
 export const balanceRows = [organizationRows, usageTotals] as const;
 
-/** Micro-dollars: what an organization was credited, less what it has used as far as the log tells. */
+/** Micro-dollars: what was credited, less the use that the log has. */
 export const balanceOf = (rows: Pick<RowReader, 'get'>, organizationId: string): number =>
   (rows.get(organizationRows, organizationId)?.credits ?? 0) -
   (rows.get(usageTotals, organizationId)?.sum.microDollars ?? 0);
 
-/** The balances that the read models show, and which models ask for one. */
 export const fundsOf = (
   rows: Pick<RowReader, 'get'>,
   models: Pick<ReadonlyMap<string, { readonly model: Model }>, 'get'>,
@@ -24,10 +22,9 @@ export const fundsOf = (
   balanceOf: (organizationId) => balanceOf(rows, organizationId),
 });
 
-/** Rows read before others get their turn: half a millisecond. */
+/** Rows that are read, in half a millisecond, before the event loop gets its turn. */
 const rowsATurn = 250;
 
-/** What the log does not have yet of the totals that the read models show. */
 export const untoldOf = (models: Pick<ReadModels, 'get' | 'range' | 'written'>): Untold => ({
   last: lastTold(models),
   async totals() {

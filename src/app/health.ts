@@ -5,12 +5,12 @@ import { fault } from '../errors.ts';
 import { type Route, route } from '../http/route.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 
-/** What readiness depends on: why each is not there, in words that anybody may read, or undefined where it is. Answers at once. */
+/** For each dependency of readiness: undefined if it is available, else a public reason or ''. Must not block. */
 export type Checks = Readonly<Record<string, () => string | undefined>>;
 
 export interface Readiness {
   readonly checks: Checks;
-  /** How old at most what this gateway knows of keys, projects and policies is. */
+  /** Upper bound of how old this gateway's knowledge of keys, projects and policies is. */
   readonly ageMs: () => Millis;
   readonly signing: () => ToldSigning;
 }
@@ -18,7 +18,7 @@ export interface Readiness {
 const shared = { tag: 'Operations', family: 'admin', access: { credential: 'none' } } as const;
 const status = z.literal('ok');
 
-/** A number of milliseconds before the first look at the log there is none. */
+/** Infinite before the first read of the log. */
 const whole = (ms: Millis): number | null => (Number.isFinite(ms) ? Math.round(ms) : null);
 
 const upstreamHealth = z.object({
@@ -54,12 +54,12 @@ const auditLogOf = ({ isSigned, passedOver }: ToldSigning): z.infer<typeof audit
   passed_over: passedOver,
 });
 
-/** Of the models with several upstreams. Anybody may read it, so that those of one organization are left out. */
+/** Public, so models that are dedicated to one organization are left out. */
 const healthOf = (models: Iterable<ConnectedModel>): Record<string, z.infer<typeof upstreamHealth>[]> =>
   Object.fromEntries(
     [...models].flatMap(({ model, health }) => {
       if (health === undefined || model.dedicated_to !== undefined) return [];
-      // Rounded up: who comes at that second is not too early.
+      // Rounded up, so that a client that waits until then is not too early.
       const list = health().map((each) => ({ ...each, until: each.until && seconds(each.until + 999) }));
       return [[model.id, list]];
     }),
@@ -95,12 +95,7 @@ export const healthRoutes = (
           'Whatever it says, the answer tells how old this gateway’s knowledge may be, how upstreams do, and whether the audit log is signed',
         ),
     }),
-    replies: {
-      200: {
-        description: 'Ready',
-        schema: readiness,
-      },
-    },
+    replies: { 200: { description: 'Ready', schema: readiness } },
     errors: ['dependency_unavailable'],
     handle({ query }) {
       const failed = Object.entries(checks).flatMap(([name, check]) => {

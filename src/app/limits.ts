@@ -12,20 +12,19 @@ import { upkeep } from '../limits/upkeep.ts';
 import { applyTiers, openWindows, storesOf, tierChanged, type Windows } from '../limits/windows.ts';
 import { publish } from '../telemetry.ts';
 
-/** A body of 32 MiB at the slowest pace that is let be, an answer of ten minutes, and a reader that lags behind it. */
+/** A body of 32 MiB at the slowest accepted pace, an answer of ten minutes, and a slow reader. */
 const longestRequestMs = 30 * 60_000;
 
 export interface OpenLimits {
   readonly windows: Windows;
-  /** Followed; `look` reads the file at once. */
+  /** Follows the file; `look` reads it at once. */
   readonly tiers: TiersInForce & { look(): Promise<void> };
-  /** To be told of every batch that the read models commit: a tier that has changed holds from the next request on. */
+  /** Takes every batch that the read models commit: a changed tier holds from the next request on. */
   committed(batch: readonly Recorded[]): void;
-  /** Saves the windows and ends what runs beside them. */
   close(): Promise<void>;
 }
 
-/** The tiers file's table. @throws BadConfig */
+/** @throws BadConfig */
 export const tiersOf = (config: Config) =>
   readTiers(config.TIERS_FILE).catch((error: Error) => {
     throw error instanceof UnusableTiers ? new BadConfig([`TIERS_FILE: ${error.message}`], error) : error;
@@ -36,7 +35,7 @@ export const limitsDir = (config: Config): string => join(config.DATA_DIR, 'limi
 interface WindowsOf {
   readonly config: Config;
   readonly models: Pick<ReadModels, 'get'>;
-  /** Identity of the event log: windows of another are foreign. */
+  /** Windows of another log are foreign. */
   readonly logId: string;
   readonly tiers: TierTable;
 }
@@ -55,7 +54,7 @@ const emptyWindows = ({ config, models, logId, tiers }: WindowsOf): Windows =>
     report: (trouble) => publish('limits.trouble', trouble),
   });
 
-/** What a gateway has saved of its windows, by family: null where nothing is there. Changes no file. */
+/** What is saved of the windows, by family; null if nothing is. Changes no file. */
 export const savedWindows = async (
   options: WindowsOf & { readonly clock: Clock },
 ): Promise<Readonly<Record<string, { readonly records: number; readonly refused: number } | null>>> => {
@@ -68,18 +67,17 @@ export const savedWindows = async (
   return found;
 };
 
-/** Opens the limits with what the last run has left in DATA_DIR, and keeps them there from now on. */
+/** Opens the limits with what the last run has saved in DATA_DIR. */
 export const openLimits = async (options: {
   readonly config: Config;
   readonly models: ReadModels;
-  /** Identity of the event log: windows of another are foreign. */
   readonly logId: string;
   readonly clock: Clock;
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
 }): Promise<OpenLimits> => {
   const { config, models, clock, tiers: first } = options;
   const windows = emptyWindows({ ...options, tiers: first.table });
-  // A log without an organization has never let anybody in.
+  // A log without an organization has never admitted a request.
   const fresh = models.range(organizationRows, { prefix: '', limit: 1 }).length === 0;
   const kept = [];
   for (const [family, store] of Object.entries(storesOf(windows))) {

@@ -15,7 +15,6 @@ import type { ConnectedModels } from '../upstream/connect.ts';
 import type { DeclaredModel } from '../upstream/models/models.ts';
 import type { Closing } from './closing.ts';
 
-/** The parts of a running gateway that metrics are read from. */
 export interface Observed extends Pick<Sources, 'server' | 'checks' | 'signing' | 'projections' | 'accounts'> {
   readonly store: Pick<EventStore, 'state' | 'onHeadPoll'>;
   readonly windows: Windows;
@@ -23,23 +22,17 @@ export interface Observed extends Pick<Sources, 'server' | 'checks' | 'signing' 
 }
 
 export interface Observability {
-  /** Undefined where neither metrics nor traces nor the access log are asked for: then a request pays for none of them. */
+  /** Undefined without metrics, traces and access log, which then cost a request nothing. */
   readonly watch: Watch<{ readonly id: string }> | undefined;
-  /** The store, with its appends measured. */
   measured(store: EventStore): EventStore;
-  /** Counts and traces the requests for these models from now on. */
   declare(models: readonly DeclaredModel[]): void;
-  /**
-   * Opens `/metrics`, where it is asked for.
-   * @returns its URL
-   * @throws Error one sentence, when it cannot listen there
-   */
+  /** Opens `/metrics` if it is configured and returns its URL. @throws Error, one sentence, if it cannot listen */
   expose(parts: Observed): Promise<string | undefined>;
 }
 
 const idsOf = (models: readonly DeclaredModel[]): string[] => models.map(({ model }) => model.id);
 
-/** Who is asked for each model: of several kinds of upstreams the first that is declared. */
+/** The provider of each model: that of its first upstream. */
 const providersOf = (models: readonly DeclaredModel[]): ReadonlyMap<string, string> =>
   new Map(
     models.map(({ model, upstreams: [first] }) => {
@@ -48,7 +41,6 @@ const providersOf = (models: readonly DeclaredModel[]): ReadonlyMap<string, stri
     }),
   );
 
-/** What the operator sees of requests and of the gateway, as far as the configuration asks for it. */
 export const observability = async (options: {
   readonly config: Config;
   readonly log: Pick<Log, 'access' | 'dropped'>;
@@ -100,11 +92,11 @@ const meteringOf = (models: readonly string[], clock: Clock, open: Closing) => {
       append: (...call) => appends.append(() => store.append(...call)),
     }),
     samplesOf(parts: Observed, log: Pick<Log, 'dropped'>) {
-      const { store, windows, models: connected, server, checks, signing, projections, accounts } = parts;
+      const { store, windows, models: connected } = parts;
       open.later('the looks of the metrics', async () => void unseen());
       const unseen = store.onHeadPoll(({ askedAt }) => appends.seen(askedAt));
       const sources: Sources = {
-        server,
+        ...parts,
         windows: storesOf(windows),
         refusals: limitRefusals,
         breakers: () =>
@@ -115,11 +107,7 @@ const meteringOf = (models: readonly string[], clock: Clock, open: Closing) => {
               isOpen: state !== 'closed',
             })),
           ),
-        checks,
-        signing,
         isStoreUp: () => store.state.is === 'there',
-        projections,
-        accounts,
         droppedLines: () => log.dropped,
       };
       return { ...gatewayMetrics(sources), ...appends.samples, ...signals.samples, ...requests.samples };

@@ -6,7 +6,7 @@ import { Failure } from '../process/failure.ts';
 
 export const readModelsDir = (config: Config): string => join(config.DATA_DIR, 'read-models');
 
-/** Claims the read models for this process; a second writer would apply every event a second time. */
+/** A second process would apply every event twice. */
 export const claimReadModels = async (dir: string): Promise<Lock> => {
   makeFolder(dir);
   try {

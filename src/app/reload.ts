@@ -9,15 +9,14 @@ import { servedModels } from './models/served-models.ts';
 export interface Reloading {
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
-  /** Reads at once what is followed already: the tiers, the certificate. */
+  /** Reads at once the files that are followed anyway: tiers and certificate. */
   readonly look: () => Promise<unknown>;
-  /** Writes prices into the log, before any request is charged by them (contract M.3). */
+  /** Appends prices before any request is charged by them (contract M.3). */
   readonly declare: (prices: readonly Price[]) => Promise<void>;
-  /** Serves these models. */
   readonly use: (models: readonly DeclaredModel[], prices: readonly Price[]) => void;
 }
 
-/** Reads again what the gateway was started with. What cannot be used is reported, and changes nothing. */
+/** Reads the configuration files again. A file that cannot be used is reported and changes nothing. */
 export const reloader = ({ config, env, look, declare, use }: Reloading): (() => Promise<void>) => {
   const inTurn = serial();
   const models = async (): Promise<void> => {

@@ -33,29 +33,24 @@ import type { Evaluator } from '../rules/evaluate.ts';
 import type { ServedModels } from '../upstream/connect.ts';
 import { healthRoutes, type Readiness } from './health.ts';
 
-/** Every route of Weir: what the router serves, the OpenAPI document describes and src/http/README.md lists. */
+/** All routes: of the router, the OpenAPI document and src/http/README.md. */
 export const allRoutes = (dependencies: {
   readonly admin: Administration;
   readonly models: ServedModels;
-  /** The threads that read large bodies; without them, in tests, the event loop does. */
+  /** Threads that parse large bodies; without them, in tests, the event loop does. */
   readonly large?: Pick<LargeBodies, 'read'>;
   readonly ownedBy: string;
   readonly clock: Clock;
   readonly evaluator: Evaluator;
-  /** By which requests for models are judged. */
   readonly policies: PolicyGuard;
   readonly windows: Windows;
   readonly tiers: TiersInForce;
   readonly readiness: Readiness;
-  /** Of credentials. */
   readonly knowledge: Knowledge;
-  /** What no list shows may be there all the same. */
   readonly isBehind: () => boolean;
-  /** How old what is known of an organization's credit is. */
   readonly creditAgeMs: () => Millis;
-  /** Of an organization, in micro-dollars. */
+  /** Micro-dollars of an organization. */
   readonly balanceOf: (organizationId: string) => number;
-  /** What clients reach the server by. */
   readonly publicUrl: () => string;
 }): Route[] => {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;

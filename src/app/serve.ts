@@ -70,9 +70,9 @@ import { absentRows, whatLacks, whoStands } from './standing.ts';
 import { sweepRows } from './sweep-rows.ts';
 import { certificateOf } from './tls.ts';
 
-/** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
+/** With a part that hangs, the process still ends within ten seconds of its failure or of the last answer. */
 const closeMs = 6_000;
-/** Handlers that wait for no upstream take far less; one that does has time to say how that went. */
+/** Time for a handler to report how its upstream call ended. */
 const [leastHandlerMs, handlerSpareMs] = [620_000, 20_000];
 const handlerMs = (models: readonly DeclaredModel[]): number =>
   Math.max(leastHandlerMs, longestAnswerMs(models) + handlerSpareMs);
@@ -82,28 +82,25 @@ const clock = systemClock;
 
 export interface Running {
   readonly baseUrl: string;
-  /** Undefined where no metrics are asked for. */
   readonly metricsUrl: string | undefined;
-  /** What was made on an empty store, once. */
+  /** What the first start has made on an empty store. */
   readonly firstRun: FirstRunReport | null;
-  /** The ids of the models, as they are declared. */
   readonly models: readonly string[];
-  /** Reads the models, the tiers and the certificate again (contract A.4). */
   reload(): Promise<void>;
-  /** Resolves with the reason when the server cannot go on: it must be ended and started again. */
+  /** Resolves with the reason when the server has failed and must be restarted. */
   readonly failed: Promise<Error>;
   /**
-   * Lets requests in flight finish, for two seconds at most once it has failed, then closes everything in order.
-   * @throws Unclosed when something is stuck
+   * Waits for requests in flight, two seconds if it has failed, then closes all parts. @throws Unclosed if a part
+   * hangs
    */
   stop(hasFailed: boolean): Promise<void>;
 }
 
 /**
- * Starts a gateway; resolves once it listens.
- * @param by who starts it, for what is made on an empty store
+ * Resolves once the gateway listens.
+ * @param by the actor of the first run
  * @param output takes the access log
- * @param isNew it may begin a log whatever is here of another
+ * @param isNew may begin a log although files of another are here
  */
 export const serve = async (
   config: Config,
@@ -153,7 +150,7 @@ const start = async (parts: {
   const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
   const keysOfDays = await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir));
   await keptFirstRun(config.DATA_DIR);
-  // Whatever refuses the start comes before this: it writes the log's first events.
+  // Last, after all checks that can refuse the start, because it writes the log's first events.
   await proveSecrets(log.store, clock, secrets);
   await signLog(log.store, clock);
   let models: ReadModels | undefined;
@@ -183,19 +180,18 @@ const start = async (parts: {
       known.cleared();
       inForce.cleared();
     },
-    // A credential is found by its own rows, policies as those that there are.
+    // Credentials are found by their own rows; policies are kept as a whole.
     damaged: inForce.cleared,
     absent: (name) => fault('dependency_unavailable', { message: absentRows(name), headers: { 'Retry-After': '1' } }),
     committed(batch) {
       known.committed(batch);
       inForce.committed();
       limits?.committed(batch);
-      // Accounts that the balances do not have, since their rows stand still, stay those of this gateway.
+      // If the rows of usage stand still, this gateway goes on counting these accounts itself.
       if (!models?.stopped.some(({ follower }) => follower === usageRows.name)) usage?.recorded(batch);
     },
   });
   open.later('the read models', models.close);
-  // Without these there is nothing to start with.
   await models.whole([...balanceRows, auditTreeSteps]);
   open.later('the rows that do not stay', sweepRows(models, clock));
   const { rebuild } = models;
@@ -214,7 +210,6 @@ const start = async (parts: {
       mark.forget();
       for (const kind of Object.values(aggregates)) kind.forget();
       await Promise.all([auditLog?.leave(), shared.leave()]);
-      // Why it fails is told by the read models themselves.
       await rebuild(reason).then(
         async () => {
           await reactors?.beginAgain(reason);
@@ -226,9 +221,9 @@ const start = async (parts: {
   });
   open.later('the looks at the log', async () => fresh.close());
   const accessLog = new AccessLog(clock);
-  // Whoever has served has saved its windows.
+  // A gateway that has served has saved its windows.
   const journal = journalFolder(join(config.DATA_DIR, 'usage'), logId, existsSync(limitsDir(config)));
-  // Before the first run makes what it will be told apart by: an organization.
+  // Before the first run, because an organization shows that the log has been used.
   limits = await openLimits({ config, models, logId, clock, tiers });
   open.later('the rate limits', limits.close);
   const admin: Administration = {
@@ -259,7 +254,6 @@ const start = async (parts: {
     ],
   });
   open.later('the reactions', reactors.close);
-  // Which may wait for rows.
   open.later('the waits for rows', async () => models.waitNoLonger());
   const { subscribe } = followed;
   const replaced = () => fresh.replaced('what was signed is not in it');
@@ -271,7 +265,7 @@ const start = async (parts: {
 
   const connected = connectModels(declared, { clock });
   open.later('the models', connected.close);
-  // No settlement names a price that is not in the log.
+  // Before any settlement, which names its price by the log.
   const prices = pricesOf(declared);
   await declarePrices(store, prices, by, clock);
   usage = await openUsage({
@@ -282,7 +276,7 @@ const start = async (parts: {
     clock,
   });
   const accounts = usage;
-  // The balances have what this gateway and others have charged before: nobody spends it again.
+  // Before the balances include all earlier charges, credit could be spent twice.
   for await (const { position } of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
     await models.reached(position, config.PROJECTION_WAIT_MS, balanceRows);
   }
@@ -393,7 +387,7 @@ const start = async (parts: {
   };
 };
 
-/** Commands are refused while their outcome could not be shown, with a cluster too, whose volume is another one. */
+/** Commands are refused while the read models' volume is full, also with a cluster, whose volume is another. */
 const withRoomFor = (models: () => ReadModels | undefined, store: EventStore): EventStore => ({
   ...store,
   get state() {
@@ -405,7 +399,7 @@ const withRoomFor = (models: () => ReadModels | undefined, store: EventStore): E
   },
 });
 
-/** Undefined while commands are taken. What a foreign error says stays in the log. */
+/** Undefined while commands are accepted. Foreign errors are shown in the log only. */
 const whyAway = (state: StoreState): string | undefined => {
   if (state.is === 'there') return undefined;
   return state.is === 'lost' && state.refuses ? state.why.replace(/\.$/, '') : '';

@@ -1,4 +1,4 @@
-import { BrokenTree } from '../audit/log/tree-signer.ts';
+import { BrokenTree } from '../audit/log/log-signer.ts';
 import { IllegalEvent } from '../kernel/aggregate/aggregate.ts';
 import { CorruptStream } from '../kernel/aggregate/fold.ts';
 import { NewerEvent } from '../kernel/aggregate/upcast.ts';
@@ -6,7 +6,7 @@ import type { HaltedFollower } from '../kernel/followers/halted-follower.ts';
 import type { ReadModels } from '../kernel/projections/read-models.ts';
 import { StoreDamaged, StreamDeleted } from '../kernel/store/store.ts';
 
-/** What anybody may read of an error; the words of others stay in the log. */
+/** A public reason; the words of foreign errors stay in the log. */
 const reasonOf = (error: Error): string => {
   const isOurs = [IllegalEvent, CorruptStream, NewerEvent, BrokenTree, StreamDeleted].some(
     (kind) => error instanceof kind,
@@ -15,7 +15,7 @@ const reasonOf = (error: Error): string => {
   return error instanceof StoreDamaged ? 'a record of the event store is damaged' : 'it fails, and the log says how';
 };
 
-/** Which followers of the log stand still, where and why, for `/v1/ready`; undefined while all go on. */
+/** Which followers have stopped, where and why, for `/v1/ready`; undefined if none. */
 export const whoStands = (standing: readonly HaltedFollower[] = []): string | undefined => {
   const said = standing.map(({ follower, at, error }) => {
     const place = at === undefined ? '' : ` at revision ${at.revision} of ${at.stream}`;
@@ -24,11 +24,10 @@ export const whoStands = (standing: readonly HaltedFollower[] = []): string | un
   return said.length === 0 ? undefined : said.join('; ');
 };
 
-/** What anybody may read of rows that are not there. */
 export const absentRows = (projection: string): string =>
   `The rows of ${projection} were damaged and are being made again from the log.`;
 
-/** What of the read models cannot be relied on, and why, for `/v1/ready`; undefined while all goes on. */
+/** Which read models are stopped or absent, and why, for `/v1/ready`; undefined if none. */
 export const whatLacks = (models: Pick<ReadModels, 'stopped' | 'absent'> | undefined): string | undefined => {
   const absent = models?.absent ?? [];
   const said = [

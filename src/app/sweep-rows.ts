@@ -1,15 +1,10 @@
 import { type Clock, dayMs, type Millis } from '../clock.ts';
 import type { ReadModels } from '../kernel/projections/projection.ts';
 
-/** Between two steps of a round through the rows. */
 const stepMs: Millis = 10_000;
 
-/**
- * Goes once a day through the rows that do not stay (usage of 400 days, decisions of 30), some at each step, and removes those that
- * are over. The returned function ends that.
- */
+/** Removes expired rows once a day, some at each step. The returned function stops it. */
 export const sweepRows = (models: Pick<ReadModels, 'sweep'>, clock: Pick<Clock, 'wall'>): (() => Promise<void>) => {
-  /** When the last round began; there is one after each start. */
   let began: Millis | null = null;
   let isOver = false;
   let running: Promise<void> | null = null;
@@ -23,7 +18,7 @@ export const sweepRows = (models: Pick<ReadModels, 'sweep'>, clock: Pick<Clock, 
     isOver = await models.sweep(now);
   };
   const timer = setInterval(() => {
-    // What cannot be written is told by the events that cannot be either, and tried again.
+    // A failed write is tried again; the projections report the cause.
     running ??= step()
       .catch(() => {})
       .finally(() => {

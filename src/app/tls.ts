@@ -1,7 +1,7 @@
 import { BadConfig, type Config } from '../config/config.ts';
 import { type Certificate, readCertificate, UnusableCertificate } from '../http/certificate.ts';
 
-/** The certificate that TLS_CERT_FILE and TLS_KEY_FILE name; undefined without them. @throws BadConfig */
+/** Undefined if they are not configured. @throws BadConfig */
 export const certificateOf = async (config: Config): Promise<Certificate | undefined> => {
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = config;
   if (certFile === undefined || keyFile === undefined) return undefined;

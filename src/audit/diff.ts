@@ -2,40 +2,37 @@ import { type Effective, effectiveIn } from './effective.ts';
 import { NoHistory, type Step, takenBy } from './history.ts';
 import { noHistoryOf, type Past } from './past.ts';
 
-/** One field that is not what it was. What is not there is null. */
+/** `null` stands for an absent value. */
 export interface FieldChange {
   readonly field: string;
   readonly from: unknown;
   readonly to: unknown;
 }
 
-/** One event, and the fields that it changed: none where it is of another kind, such as a key that was shown once more. */
+/** An event with the fields that it changed; none if it is not a change of state. */
 export interface EventChange {
   readonly step: Step;
   readonly fields: readonly FieldChange[];
 }
 
-/** What became of one thing between two moments. */
 export interface Diff {
   readonly id: string;
-  /** Null where it did not exist yet. */
   readonly from: Step | null;
   readonly to: Step;
   readonly effective: { readonly from: Effective | null; readonly to: Effective };
-  /** What is different in the end, by name of the field. */
   readonly fields: readonly FieldChange[];
-  /** Every event in between, those that took each other back among them. */
+  /** Every event in between, also those that cancel out. */
   readonly events: readonly EventChange[];
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Maps are in no order that means anything. */
+/** The order of a map has no meaning. */
 const ordered = (value: unknown): unknown =>
   isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
-/** The fields of a state, nested ones under dotted names; each set or map of ids as one field. */
+/** The fields of a state by dotted name; a set or map of ids is one field. */
 const flat = (value: unknown, path: string, into: Map<string, unknown>): void => {
   if (isRecord(value) && typeof value.toJSON === 'function') into.set(path, ordered(value.toJSON()));
   else if (isRecord(value)) {
@@ -51,7 +48,6 @@ const fieldsOf = (step: Step | null): ReadonlyMap<string, unknown> => {
   return fields;
 };
 
-/** Two states compared, field by field. */
 export const compared = (before: Step | null, after: Step): FieldChange[] => {
   const [old, present] = [fieldsOf(before), fieldsOf(after)];
   return [...new Set([...old.keys(), ...present.keys()])].flatMap((field) => {
@@ -60,11 +56,7 @@ export const compared = (before: Step | null, after: Step): FieldChange[] => {
   });
 };
 
-/**
- * What became of one thing from the state at one moment to the state at another, both in milliseconds: what is different, and
- * each event that has made it so.
- * @throws NoHistory where it did not exist at the later moment, or never
- */
+/** @param from in milliseconds, as `to` @throws NoHistory if it did not exist at the later time, or never */
 export const diffOf = async (past: Past, id: string, from: number, to: number): Promise<Diff> => {
   const life = await past.life(id);
   const [begin, end] = [takenBy(life, { time: from }), takenBy(life, { time: to })];
@@ -74,10 +66,7 @@ export const diffOf = async (past: Past, id: string, from: number, to: number): 
     id,
     from: before,
     to: after,
-    effective: {
-      from: before && (await effectiveIn(past, before, from)),
-      to: await effectiveIn(past, after, to),
-    },
+    effective: { from: before && (await effectiveIn(past, before, from)), to: await effectiveIn(past, after, to) },
     fields: compared(before, after),
     events: life.slice(begin, end).map((step, i) => ({ step, fields: compared(life[begin + i - 1] ?? null, step) })),
   };

@@ -2,38 +2,33 @@ import type { Project } from '../domain/project/project.ts';
 import type { StateAt } from './history.ts';
 import { ofEach, type Past } from './past.ts';
 
-/** What something could do at a moment, whatever its own stream says of it. */
+/** What something could do at a moment, its owners and the time included. */
 export interface Effective {
   readonly status: string;
-  /** What decided it. */
   readonly because: 'its own state' | 'its project' | 'its client' | 'its organization' | 'the time';
-  /** Of a project: how many of the keys it has admitted could be used. */
+  /** Of a project: how many of its keys worked. */
   readonly usable_keys?: number;
 }
 
-/** What something belongs to, by the name and in the state that it had then. */
 export interface Owner {
   readonly id: string;
   readonly name: string;
   readonly status: string;
 }
 
-/** Fields that tell where something belongs and how long it lives, of whatever kind. */
 interface Belonging {
   readonly name?: string;
   readonly organizationId?: string;
   readonly projectId?: string;
-  /** Of an access token. */
   readonly clientId?: string;
   readonly expiresAt?: number | null;
 }
 
 const own = 'its own state';
 
-/** The name that something had, null where its kind has none. */
+/** Null if its kind has none. */
 export const nameOf = ({ state }: StateAt): string | null => (state.data as Belonging).name ?? null;
 
-/** What `found` belonged to at a moment, the organization first. */
 export const ownersAt = async (past: Past, { state }: StateAt, at: number): Promise<readonly Owner[]> => {
   const { organizationId, projectId, clientId } = state.data as Belonging;
   const ids = [organizationId, projectId, clientId].filter((id) => id !== undefined);
@@ -44,9 +39,9 @@ export const ownersAt = async (past: Past, { state }: StateAt, at: number): Prom
 };
 
 /**
- * The least of what its own state, its project, its organization and the time let it do (contract B.1 to B.4).
- * @param at the moment, in milliseconds, of which `found` is the state
- * @param hasSecret whether the secret of a key is there, as far as is known: without it nobody can use the key
+ * The least that its own state, project, organization and the time allow (contract B.1 to B.4).
+ * @param at the moment of `found`, in milliseconds
+ * @param hasSecret whether the pepper of a key is there, as far as is known
  */
 export const effectiveIn = async (
   past: Past,
@@ -64,7 +59,7 @@ export const effectiveIn = async (
   return { ...judged, usable_keys: usable.filter(Boolean).length };
 };
 
-/** The same without the count of a project's keys, of which each is read for it. */
+/** As above, without the count of keys, which reads each of them. */
 export const standingIn = async (past: Past, found: StateAt, at: number): Promise<Effective> => {
   const { status } = found.state;
   const { expiresAt } = found.state.data as Belonging;

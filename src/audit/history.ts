@@ -1,11 +1,13 @@
 import { aggregates, type Category } from '../domain/aggregates.ts';
+import { policyState } from '../domain/policy/policy.ts';
+import type { Policy } from '../domain/policy/policy-events.ts';
+import { fieldsOf } from '../domain/policy/policy-terms.ts';
 import { prefixes, whose } from '../domain/streams.ts';
 import { type Aggregate, type DomainEvent, IllegalEvent, type State } from '../kernel/aggregate/aggregate.ts';
 import { compile, type Table } from '../kernel/aggregate/chart.ts';
 import { CorruptStream, checkLink } from '../kernel/aggregate/fold.ts';
 import { upcast } from '../kernel/aggregate/upcast.ts';
 import type { CallOptions, EventStore, Recorded } from '../kernel/store/store.ts';
-import { shownState } from './shown.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its events.
 type AnyAggregate = Aggregate<any, any, any>;
@@ -15,7 +17,7 @@ interface Kind {
   readonly table: Table<object, DomainEvent>;
 }
 
-/** Which kind of aggregate an id belongs to, by its prefix (contract A.1). */
+/** By prefix of the id (contract A.1). */
 const kinds: ReadonlyMap<string, Kind> = new Map(
   Object.entries(prefixes).flatMap(([category, prefix]) => {
     const aggregate: AnyAggregate = aggregates[category as Category];
@@ -23,12 +25,11 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
   }),
 );
 
-/** The id names nothing, or nothing that has a history. */
 export class NoHistory extends Error {
   override readonly name = 'NoHistory';
 }
 
-/** The id is none that could name anything. */
+/** The id has none of the known prefixes. */
 export class NotAnId extends NoHistory {}
 
 const kindOf = (id: string): Kind => {
@@ -42,33 +43,30 @@ const kindOf = (id: string): Kind => {
   return kind;
 };
 
-/** @throws NotAnId where an id could name nothing */
+/** @throws NotAnId */
 export const checkId = (id: string): void => void kindOf(id);
 
-/** A moment of an aggregate's life: a revision, or a time in milliseconds. Both inclusive. */
+/** A revision, or a time in milliseconds. Both inclusive. */
 export type Moment = { readonly revision: number } | { readonly time: number };
 
 export interface StateAt {
   readonly id: string;
   readonly revision: number;
-  /** Time of the last event that the state includes, in milliseconds. */
   readonly at: number;
-  /** In the words of its resource. */
+  /** With the names and values of the resource. */
   readonly state: State<unknown>;
 }
 
-/** One event of an aggregate's life, and what it left behind. */
 export interface Step extends StateAt {
   readonly event: Recorded;
 }
 
-/** All that the stream of one aggregate holds. */
 export interface Replay {
-  /** Those that are ours, oldest first. */
+  /** Those of Weir, oldest first. */
   readonly events: readonly Recorded[];
-  /** Each of them with the state that it led to, replayed by the law itself, up to the first that the law cannot have admitted. */
+  /** Each event with the state after it, up to the first corrupt one. */
   readonly life: readonly Step[];
-  /** That event, and why; null where there is none. Of what is behind it nothing can be told. */
+  /** The first event that the chart does not admit or whose link is wrong; nothing is known of the state after it. */
   readonly corrupt: CorruptStream | null;
 }
 
@@ -84,13 +82,26 @@ export const replayOf = async (store: EventStore, id: string, options: CallOptio
     corrupt ??= corruptionOf(() => {
       checkLink(event, events.at(-1) ?? null);
       state = table.step(state, upcast(aggregate, event));
-      const shown = shownState(aggregate.category, state);
+      const shown = aggregate.category === 'policy' ? shownPolicy(state as State<Policy>) : state;
       life.push({ id, revision: event.revision, at: event.metadata.at, state: shown, event });
     }, event);
     events.push(event);
   }
   if (events.length === 0) throw new NoHistory(`There is no ${id} in this store.`);
   return { events, life, corrupt };
+};
+
+/** The states and fields of a policy's resource (contract B.5, C.7) differ from those of its aggregate. */
+const shownPolicy = (state: State<Policy>): State<object> => {
+  const { draft, current, pausedRevision: _, ...rest } = state.data;
+  const published = current && {
+    id: current.id,
+    version: current.version,
+    ...fieldsOf(current),
+    publishedAt: current.publishedAt,
+  };
+  const status = state.status === 'live' ? policyState(state) : state.status;
+  return { status, data: { ...rest, draft: fieldsOf(draft), published } };
 };
 
 const corruptionOf = (replay: () => void, { stream, revision, type }: Recorded): CorruptStream | null => {
@@ -104,7 +115,6 @@ const corruptionOf = (replay: () => void, { stream, revision, type }: Recorded):
   }
 };
 
-/** How many of the steps had been taken at a moment: those before the first that came later. */
 export const takenBy = (life: readonly Step[], moment: Moment): number => {
   const later =
     'revision' in moment
@@ -113,10 +123,10 @@ export const takenBy = (life: readonly Step[], moment: Moment): number => {
   return later < 0 ? life.length : later;
 };
 
-/** The state after the events up to a moment; without a moment, after all. @throws NoHistory when it did not exist then, or has not come so far */
+/** By default the last. @throws NoHistory if it did not exist then, or has not reached that revision */
 export const standingAt = (life: readonly Step[], moment?: Moment): Step => {
   const newest = life.at(-1);
-  // A date without its dashes is such a number, and what it was last is not the answer.
+  // A date without dashes parses as such a revision.
   if (newest && moment && 'revision' in moment && moment.revision > newest.revision)
     throw new NoHistory(`${newest.id} has no revision ${moment.revision}: its last is ${newest.revision}.`);
   const last = life[(moment === undefined ? life.length : takenBy(life, moment)) - 1];

@@ -2,21 +2,19 @@ import type { CorruptStream } from '../kernel/aggregate/fold.ts';
 import type { CallOptions, EventStore } from '../kernel/store/store.ts';
 import { type Moment, NoHistory, replayOf, type Step, standingAt, takenBy } from './history.ts';
 
-/** What there was, each aggregate read and replayed once however often it is asked for. */
+/** Replays each aggregate once, however often it is asked for. */
 export interface Past {
-  /** Every step of its life, oldest first, up to what the law cannot have admitted; none where it never was. */
+  /** Its steps, oldest first, up to the first corrupt event; empty if it never existed. */
   life(id: string): Promise<readonly Step[]>;
-  /** Where it stood at a time in milliseconds; undefined where it did not exist then. */
+  /** Its state at a time in milliseconds; undefined if it did not exist then. */
   at(id: string, time: number): Promise<Step | undefined>;
-  /** Whether a life that was asked for ends before its stream does. */
   isCorrupt(id: string): boolean;
 }
 
-/** Streams that are read side by side. */
 const lanes = 32;
 
 interface PastOptions extends CallOptions {
-  /** Told of each stream that holds what the law cannot have admitted; without it, whoever asks for its life gets that thrown. */
+  /** Called for each corrupt stream; without it, `life` rejects with the corruption. */
   readonly onCorrupt?: (found: CorruptStream) => void;
 }
 
@@ -52,14 +50,10 @@ export const pastOf = (store: EventStore, { onCorrupt, ...options }: PastOptions
   };
 };
 
-/** That nothing of it can be told. */
 export const noHistoryOf = (past: Past, id: string): NoHistory =>
   new NoHistory(past.isCorrupt(id) ? `Nothing of ${id} can be told.` : `There is no ${id} in this store.`);
 
-/**
- * Where it stood at a moment; without one, where it stands. Behind what the law cannot have admitted it stands where it stood before.
- * @throws NoHistory where it never was, or did not exist then
- */
+/** The state at a moment; by default the last. After a corrupt event: the state before it. @throws NoHistory */
 export const standingOf = async (past: Past, id: string, moment?: Moment): Promise<Step> => {
   const life = await past.life(id);
   const last = life.at(-1);
@@ -68,7 +62,7 @@ export const standingOf = async (past: Past, id: string, moment?: Moment): Promi
   return isBehind && past.isCorrupt(id) ? last : standingAt(life, moment);
 };
 
-/** The results of one question about each of many, in their order. */
+/** Maps with `lanes` calls in parallel and keeps the order. */
 export const ofEach = async <T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = new Array(all.length);
   const queue = all.entries();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Verifies an export of Weir's audit log (`weir audit export`) without Weir. `weir audit verifier` prints this program.
 
-Written from src/audit/README.md ("The format") and RFC 6962, 8785, 8032 and c2sp.org/signed-note alone.
+Written from src/audit/format.md and RFC 6962, 8785, 8032 and c2sp.org/signed-note alone.
 
     python3 verify_export.py EXPORT --pub KEYS [--against CHECKPOINTS]...
 

@@ -11,10 +11,8 @@ import type { DomainEvent } from '../kernel/aggregate/aggregate.ts';
 import type { Entry, Fields, Subject, Wording, Wordings } from './entry.ts';
 
 const secondsOrNull = (at: number | null): number | null => (at === null ? null : Math.floor(at / 1000));
-/** Micro-dollars as dollars. */
 const dollars = (micros: number): number => micros / 1_000_000;
 
-/** Those of the fields that are not what they were. */
 const changed = (before: Fields | undefined, now: Fields): Fields =>
   Object.fromEntries(
     Object.entries(now).filter(([name, value]) => JSON.stringify(before?.[name]) !== JSON.stringify(value)),
@@ -112,7 +110,7 @@ const adminKey: Wording<AdminKeyEvent> = {
       subject: { organizationId: event.organization_id },
     }),
     'admin_key.deleted': 'admin_api_key.deleted',
-    // Unspecified: contract I names one type for the repeated value of a key, of whichever kind; the id tells them apart.
+    // Unspecified: contract I has one type for the repeated value of any kind of key.
     'admin_key.value_replayed': 'api_key.value_replayed',
   },
 };
@@ -128,7 +126,7 @@ const oauthClient: Wording<OAuthClientEvent> = {
   },
 };
 
-/** What a policy says but for its rule, of which only a published version's id is told (contract C.6). */
+/** Without the rule: a published version shows only its id (contract C.6). */
 const policyFields = (policy: { readonly name: string; readonly description: string } & TermsFields): Fields => {
   const { name, description, direction, mode, scope, project_ids, match_threshold_basis_points } = policy;
   return { name, description, direction, mode, scope, project_ids, match_threshold_basis_points };
@@ -162,7 +160,6 @@ const policy: Wording<PolicyEvent> = {
 
 const denial: Wording<AccessDenied> = {
   place: (id, _, event) => ({
-    // The day follows the organization in the stream's name.
     organizationId: id.slice(0, id.lastIndexOf('_')),
     projectId: event.project_id,
     resourceId: event.credential_id,
@@ -193,24 +190,18 @@ const worded = new Map(
   ),
 );
 
-/** Categories of the streams of which the audit log tells. */
 export const auditedCategories: readonly string[] = [...worded.keys()];
 
-/** Where an event belongs whose resource never came: to nobody. */
+/** For an event whose resource is unknown. */
 const nobodys: Subject = { organizationId: '' };
 
 export interface Described {
-  /** Null for an event that is the machinery of another. */
   readonly entry: Entry | null;
-  /** What is to be remembered of the resource from now on, where that has changed. */
+  /** The new subject of the resource, if it has changed. */
   readonly subject?: Subject | undefined;
 }
 
-/**
- * What the audit log tells of an event.
- * @param id what follows the category in the name of its stream
- * @param known what is remembered of the resource
- */
+/** @param id the name of its stream after the category @param known the subject of its resource */
 export const describe = (category: string, id: string, event: DomainEvent, known: Subject = nobodys): Described => {
   const { words, place } = worded.get(category) as Wording<DomainEvent>;
   const word = words[event.type] ?? null;

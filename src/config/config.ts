@@ -5,6 +5,9 @@ import { sinkOf } from '../audit/log/sinks/sink-address.ts';
 import { secretForm } from '../secrets/master-secrets.ts';
 import { Secret } from '../secrets/secret.ts';
 
+const text = z.string().min(1);
+const entriesOf = (list: string): string[] => list.split(',').map((entry) => entry.trim());
+const list = z.string().transform(entriesOf);
 const wholeNumber = (least: number, most: number) =>
   z
     .string()
@@ -12,21 +15,15 @@ const wholeNumber = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most));
 
-/** What of a comma-separated list is neither an address nor a network such as 10.0.0.0/8. */
-const noNetwork = (list: string): string | undefined =>
-  list
-    .split(',')
-    .map((entry) => entry.trim())
-    .find((entry) => {
-      const [address = '', bits, ...more] = entry.split('/');
-      const family = isIP(address);
-      const most = family === 4 ? 32 : 128;
-      return (
-        family === 0 || more.length > 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))
-      );
-    });
+/** An IP address, or a network such as 10.0.0.0/8. */
+const isNetwork = (entry: string): boolean => {
+  const [address = '', bits, ...more] = entry.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+};
 
-/** The origin of a web page's URL, as browsers send it; undefined where it is none. */
+/** The origin as browsers send it; undefined if the text is not the URL of a web page. */
 const originOf = (text: string): string | undefined => {
   if (!/^https?:\/\/[^*@]+$/i.test(text) || !URL.canParse(text)) return undefined;
   return new URL(text).origin;
@@ -38,7 +35,7 @@ const noOrigin = (text: string): string => {
   return meant === undefined ? fault : `${fault}, so ${meant}`;
 };
 
-/** The largest limits that the windows hold (src/limits/record/window-limits.ts). */
+/** The upper bounds are those of src/limits/record/window-limits.ts. */
 const rpm = (byDefault: number) => wholeNumber(1, 60_000).default(byDefault);
 const concurrent = (byDefault: number) => wholeNumber(1, 65_535).default(byDefault);
 const secret = () =>
@@ -48,18 +45,16 @@ const secret = () =>
     .transform((value) => new Secret(value))
     .optional();
 
-/** Every variable that Weir reads; the descriptions are what `weir --help` prints. */
+/** Every variable of the environment; `weir --help` prints the descriptions. */
 const variables = {
-  HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
+  HOST: text.default('127.0.0.1').describe('Address to listen on'),
   PORT: wholeNumber(0, 65_535).default(8080).describe('Port to listen on; 0 takes a free one'),
-  TLS_CERT_FILE: z
-    .string()
-    .min(1)
+  TLS_CERT_FILE: text
     .optional()
     .describe(
       'Certificate of the server with its chain, in PEM; read again when it changes (default: HTTP without TLS)',
     ),
-  TLS_KEY_FILE: z.string().min(1).optional().describe('Private key of that certificate, in PEM without a password'),
+  TLS_KEY_FILE: text.optional().describe('Private key of that certificate, in PEM without a password'),
   PUBLIC_URL: z
     .string()
     .regex(/^https?:\/\/[^\s/?#]+(\/[^\s?#]*[^\s/?#])?$/, {
@@ -67,12 +62,8 @@ const variables = {
     })
     .optional()
     .describe('What clients reach Weir by, as the OAuth metadata says (default: http(s)://<HOST>:<PORT>)'),
-  DATA_DIR: z.string().min(1).default('./data').describe('Folder of the events and the read models'),
-  SECRETS_DIR: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Folder of the pepper and the master key (default: <DATA_DIR>.secrets)'),
+  DATA_DIR: text.default('./data').describe('Folder of the events and the read models'),
+  SECRETS_DIR: text.optional().describe('Folder of the pepper and the master key (default: <DATA_DIR>.secrets)'),
   PEPPER: secret().describe('Goes into the digest of every key: 64 hexadecimal characters (default: in SECRETS_DIR)'),
   PREVIOUS_PEPPER: secret().describe('The previous pepper, under which older keys were made; accepted beside PEPPER'),
   MASTER_KEY: secret().describe('Seals what may be repeated: 64 hexadecimal characters (default: in SECRETS_DIR)'),
@@ -83,14 +74,8 @@ const variables = {
     })
     .optional()
     .describe('Connection string of an EventStoreDB or KurrentDB (default: the embedded store in DATA_DIR)'),
-  MODELS_FILE: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('JSON file that declares the models (default: two simulated ones)'),
-  TIERS_FILE: z
-    .string()
-    .min(1)
+  MODELS_FILE: text.optional().describe('JSON file that declares the models (default: two simulated ones)'),
+  TIERS_FILE: text
     .optional()
     .describe('JSON file with the limits of the tiers; read again when it changes (default: the documented ones)'),
   ADMIN_CREDENTIAL_RPM: rpm(300).describe('Administration requests per minute of one credential, 1 to 60000'),
@@ -103,16 +88,14 @@ const variables = {
   ),
   TRUSTED_PROXIES: z
     .string()
-    .superRefine((list, context) => {
-      const wrong = noNetwork(list);
+    .superRefine((networks, context) => {
+      const wrong = entriesOf(networks).find((entry) => !isNetwork(entry));
       if (wrong !== undefined)
         context.addIssue(`has ${JSON.stringify(wrong)}, which is neither an address nor a network`);
     })
     .optional()
     .describe('Addresses and networks whose X-Forwarded-For tells the client, separated by commas (default: none)'),
-  CORS_ORIGINS: z
-    .string()
-    .transform((list) => list.split(',').map((entry) => entry.trim()))
+  CORS_ORIGINS: list
     .superRefine((origins, context) => {
       const wrong = origins.find((origin) => originOf(origin) !== origin);
       if (wrong !== undefined) context.addIssue(noOrigin(wrong));
@@ -121,9 +104,7 @@ const variables = {
     .describe(
       'Origins whose web pages may call Weir, but for policies and tokens, separated by commas (default: none)',
     ),
-  AUDIT_SINKS: z
-    .string()
-    .transform((list) => list.split(',').map((entry) => entry.trim()))
+  AUDIT_SINKS: list
     .superRefine((sinks, context) => {
       const wrong = sinks.filter((sink) => sinkOf(sink) === undefined);
       if (wrong.length > 0)
@@ -141,7 +122,7 @@ const variables = {
     .describe(
       'Minutes that the text of requests is kept in memory, for replays of policies on it; 64 MiB at most, 0 for none',
     ),
-  OWNED_BY: z.string().min(1).default('weir').describe('The operator, as the model list names it'),
+  OWNED_BY: text.default('weir').describe('The operator, as the model list names it'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -159,7 +140,7 @@ const variables = {
   METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
     .describe('Port of GET /metrics for Prometheus; 0 takes a free one (default: no metrics)'),
-  METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('Address of /metrics, which is for the operator alone'),
+  METRICS_HOST: text.default('127.0.0.1').describe('Address of /metrics, which is for the operator alone'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
     .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, {
@@ -180,44 +161,39 @@ const schema = z.object(variables);
 
 export type Config = Readonly<Omit<z.infer<typeof schema>, 'SECRETS_DIR'> & { SECRETS_DIR: string }>;
 
-/** The environment is not what it should be; the message lists every fault. */
+/** The message lists every fault. */
 export class BadConfig extends Error {
   override readonly name = 'BadConfig';
-  /** @param faults each begins with the name of its variable */
   constructor(faults: readonly string[], cause?: unknown) {
     super(`The configuration is not valid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`, { cause });
   }
 }
 
-/** The secrets come all from the environment or all from their folder: half of each would be the wrong half one day. */
-const secretFaults = (given: Readonly<Record<string, string | undefined>>): string[] => {
-  const { PEPPER, PREVIOUS_PEPPER, MASTER_KEY } = given;
-  const faults: string[] = [];
-  if (PEPPER !== undefined && MASTER_KEY === undefined) faults.push('MASTER_KEY: must be given where PEPPER is');
-  if (PEPPER === undefined && MASTER_KEY !== undefined) faults.push('PEPPER: must be given where MASTER_KEY is');
-  if (PEPPER === undefined && PREVIOUS_PEPPER !== undefined)
-    faults.push('PREVIOUS_PEPPER: is for beside PEPPER, which is not given');
-  if (PEPPER !== undefined && PEPPER === PREVIOUS_PEPPER) faults.push('PREVIOUS_PEPPER: is the same as PEPPER');
-  return faults;
+type Given = Readonly<Record<string, string | undefined>>;
+
+const pairFaults = (given: Given, one: string, other: string): string[] => {
+  const missing = [one, other].filter((name) => given[name] === undefined);
+  return missing.length === 1
+    ? missing.map((name) => `${name}: must be given where ${name === one ? other : one} is`)
+    : [];
 };
 
-/** A certificate is of no use without its key, and a key left over is a mistake. */
-const tlsFaults = ({ TLS_CERT_FILE, TLS_KEY_FILE }: Readonly<Record<string, string | undefined>>): string[] => {
-  if (TLS_CERT_FILE !== undefined && TLS_KEY_FILE === undefined)
-    return ['TLS_KEY_FILE: must be given where TLS_CERT_FILE is'];
-  if (TLS_CERT_FILE === undefined && TLS_KEY_FILE !== undefined)
-    return ['TLS_CERT_FILE: must be given where TLS_KEY_FILE is'];
-  return [];
+const previousPepperFaults = ({ PEPPER, PREVIOUS_PEPPER }: Given): string[] => {
+  if (PREVIOUS_PEPPER === undefined) return [];
+  if (PEPPER === undefined) return ['PREVIOUS_PEPPER: is for beside PEPPER, which is not given'];
+  return PEPPER === PREVIOUS_PEPPER ? ['PREVIOUS_PEPPER: is the same as PEPPER'] : [];
 };
 
-/** Reads the configuration; an empty variable counts as absent. @throws BadConfig with every fault at once */
-export const readConfig = (env: Readonly<Record<string, string | undefined>>): Config => {
+/** An empty variable counts as absent. @throws BadConfig with every fault */
+export const readConfig = (env: Given): Config => {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = schema.safeParse(given);
   const faults = [
     ...(parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
-    ...secretFaults(given),
-    ...tlsFaults(given),
+    // The secrets come all from the environment or all from the folder: a mixture would not match.
+    ...pairFaults(given, 'PEPPER', 'MASTER_KEY'),
+    ...previousPepperFaults(given),
+    ...pairFaults(given, 'TLS_CERT_FILE', 'TLS_KEY_FILE'),
   ];
   if (!parsed.success || faults.length > 0) throw new BadConfig(faults);
   const DATA_DIR = resolve(parsed.data.DATA_DIR);
@@ -228,16 +204,15 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>>): C
   });
 };
 
-/** Every address of the machine: of these its own one is shown, which can be pasted. */
+/** For a server on every address, one that can be pasted. */
 const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** What the gateway itself is reached by on this port from its own machine, whatever stands before it. */
+/** The gateway's own URL on its machine, without proxies. */
 export const listenUrl = ({ HOST, TLS_CERT_FILE }: Config, port: number): string => {
   const host = loopbacks[HOST] ?? HOST;
   return `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 };
 
-/** Name, description and default of every variable, for `--help`. */
 export const describeConfig = (): string => {
   const width = Math.max(...Object.keys(variables).map((name) => name.length));
   return Object.entries(variables)

@@ -1,9 +1,9 @@
 import { fileFault } from '../folder.ts';
 import { BadConfig } from './config.ts';
 
-/** What an error says; where the file system refuses a path, in words, and what to do where a right is missing. */
+/** The message of an error; for a refused path, the reason in words. */
 export const inWords = (error: Error): string => {
-  // Of a read the system tells no path.
+  // For a failed read the system gives no path.
   const { code, path = code === 'EISDIR' ? 'What was named' : undefined } = error as NodeJS.ErrnoException;
   const reason = fileFault(error);
   if (reason === null || path === undefined) return error.message;
@@ -11,7 +11,7 @@ export const inWords = (error: Error): string => {
   return `${path} cannot be used: ${reason}.${advice}`;
 };
 
-/** Does something with the path that a variable names. @throws BadConfig, in one sentence, where the path cannot be used */
+/** @throws BadConfig if the path that the variable names cannot be used */
 export const atPathOf = async <T>(variable: string, path: string, work: () => T | Promise<T>): Promise<T> => {
   try {
     return await work();

@@ -13,14 +13,13 @@ import {
   walkTree,
 } from './page-tree.ts';
 
-// LMDB believes whatever its pages say. A leaf that was swapped for another, is a version older, or has a flipped bit
-// in its header loses keys without a word: searches miss them, scans end early, and no record's checksum is ever asked.
-// So before LMDB opens the file, all its trees are walked once in the raw file (about 0.4 s for a million events).
+// LMDB trusts its pages. A page that was swapped, is stale, or has a flipped bit in its header silently loses keys:
+// searches miss them, scans end early, and their checksums are never read. So all trees are walked in the raw file
+// before LMDB opens it (about 0.4 s for a million events).
 const FREE_TREE = 48;
 const MAIN_TREE = 96;
 const [FREE, MAIN, FIRST_TABLE] = [1, 2, 3];
 
-/** Whether an entry is one that its owner has written. */
 export type IsOurs = (
   key: Buffer,
   keyStart: number,
@@ -31,31 +30,28 @@ export type IsOurs = (
 ) => boolean;
 
 export interface Judgement extends Keeping {
-  /** How the entries of a table are judged; undefined where any will do. */
+  /** Undefined if any entry of the table is valid. */
   readonly judge?: (table: string) => IsOurs | undefined;
-  /** Whether a value on pages of its own comes to its judge whole. Default: as far as its first page. */
+  /** Whether `IsOurs` gets values on overflow pages whole. Default: only the first page. */
   readonly readsWhole?: boolean;
-  /** Whether there may be an entry beside the tables. */
+  /** Whether the root may have an entry that is not a table. */
   readonly isBesideTables?: (key: Buffer) => boolean;
-  /** The tables in the order in which they are walked: a page that two of them name is that of the first. */
+  /** The order of the walk: a page that two tables claim belongs to the first. */
   readonly inOrder?: (names: readonly string[]) => readonly string[];
 }
 
 export interface CheckedPages {
-  /** What is wrong with the tables that are damaged. The others can be read and written. */
+  /** The other tables can be used. */
   readonly damaged: ReadonlyMap<string, DamagedFile>;
-  /** How many entries each table says that it has. */
+  /** Entries by table, as its tree counts them. */
   readonly tables: ReadonlyMap<string, number>;
-  /** The table that has the page; null for a page of all, undefined where nobody has it that is sound. */
+  /** Null for a page of the file itself, undefined for one of no sound table. */
   ownerOf(page: number): string | null | undefined;
 }
 
 const nothing: CheckedPages = { damaged: new Map(), tables: new Map(), ownerOf: () => undefined };
 
-/**
- * Walks the trees of an LMDB file that nobody has open for writing, or that a reader of ours holds where it is.
- * @throws DamagedFile where something is wrong that is not one table's
- */
+/** The file has no writer, or a reader of ours pins it. @throws DamagedFile if the damage is not within one table */
 export function checkPages(path: string, judgement: Judgement): CheckedPages {
   const checked = checkMetaPages(path, judgement);
   if (checked.place === undefined) return nothing;

@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), eight bytes a step over eight tables: about 1 µs for a
-// record of 450 bytes, where the plain table needs 2.
+// CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), eight bytes a step: about 1 µs for a record of 450 bytes,
+// half of what one table takes.
 const tables: readonly Int32Array[] = Array.from({ length: 8 }, () => new Int32Array(256));
 for (let i = 0; i < 256; i++) {
   let crc = i;
@@ -13,18 +13,9 @@ for (let i = 0; i < 256; i++) {
     tables[k]![i] = crc;
   }
 }
-const [t0, t1, t2, t3, t4, t5, t6, t7] = tables as [
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-];
+type T = Int32Array;
+const [t0, t1, t2, t3, t4, t5, t6, t7] = tables as readonly [T, T, T, T, T, T, T, T];
 
-/** CRC-32C of bytes[start, end), continuing from an earlier result. Unsigned 32 bits. */
 export function crc32c(bytes: Uint8Array, start: number, end: number, seed = 0): number {
   let crc = ~seed;
   let at = start;

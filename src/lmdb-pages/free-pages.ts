@@ -2,12 +2,11 @@ import { HEADER, type PageFile } from './page-file.ts';
 import type { OnEntry } from './page-tree.ts';
 
 const NUMBER = 8;
-/** An owner of its own: these are nobody's. */
 const UNUSED = 0xffff;
 
 /**
- * The pages that LMDB says are free. It writes to them: one that belongs to a tree as well would be lost. A list is the count
- * of its numbers and the numbers, as lmdb-js has them: 0 is an empty place, and -n says that the next is the first of n pages.
+ * LMDB's free pages. LMDB writes to them, so one that is also in a tree would be lost. A list is a count and its
+ * numbers: 0 is an empty place, -n means that the next number is the first of n pages (as in lmdb-js).
  */
 export class FreePages {
   private readonly file: PageFile;
@@ -18,17 +17,12 @@ export class FreePages {
     this.file = file;
   }
 
-  /** Takes an entry of the tree of free pages. */
   readonly add: OnEntry = (_key, _keyStart, _keyEnd, value, start, length, _flags, overflow) => {
     if (overflow === 0) this.lists.push(Buffer.from(value.subarray(start, start + length)));
     else this.distant.push({ page: overflow, length });
   };
 
-  /**
-   * To be called once all trees have their pages.
-   * @param isAll whether these are all that there are
-   * @throws DamagedFile
-   */
+  /** To be called after the walk of all trees. @param isAll whether every tree is sound @throws DamagedFile */
   check(isAll: boolean): void {
     const { file } = this;
     for (const list of this.lists) this.take(list);

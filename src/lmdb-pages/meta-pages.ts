@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { DamagedFile } from './damaged-file.ts';
 
-// LMDB keeps two meta pages, written in turn: transaction n on page n mod 2. It trusts them blindly: a page of zeros
-// kills the process, and a flipped bit in a transaction id opens the previous commit without a word. Offsets within
-// a page, for the 64-bit little-endian platforms that lmdb-js has binaries for:
+// LMDB writes two meta pages in turn: transaction n on page n mod 2. It trusts them: a page of zeros kills the
+// process, and a flipped bit in a transaction id silently opens the previous commit. Offsets within a page, on the
+// 64-bit little-endian platforms of lmdb-js:
 const KIND = 18;
 const MAGIC = 24;
 const VERSION = 28;
@@ -18,45 +18,41 @@ const BOOT = 160;
 export const META_BYTES = 168;
 const META_KIND = 8;
 const LMDB_MAGIC = 0xbeefc0de;
-/** Another one kills the process as well: lmdb-js does not get over the error. */
+/** Any other kills the process, because lmdb-js does not survive the error. */
 const LMDB_VERSION = 2;
-/** Numbers for keys of the free list. One bit more says that the file is encrypted, which kills too. */
+/** Numeric keys of the free list. One bit more would mean an encrypted file, which kills the process too. */
 const NUMBERS = 0x8;
 const ALONE = 0x4000;
 const UNFLUSHED = 0x1000;
-// Every page begins with its own number and the transaction that wrote it. A commit rewrites the root of the main
-// table, and that root is not used again before the commit after the next: so each of the two meta pages bears the
-// same transaction as its root. Where a flipped bit makes the two change places (n with n - 1 becomes n - 2 with n - 1,
-// or n with n + 1), the difference is still one, and this alone finds it, on whichever of the two was hit.
+// A page begins with its number and the transaction that wrote it. A commit rewrites the root of the main table, and
+// that root is not reused before the next but one commit, so each meta page has the transaction of its root. If a
+// flipped bit swaps the order of the two meta pages (n, n-1 becomes n-2, n-1; or n, n+1), their difference is still
+// one; only this check finds it.
 const WRITTEN_BY = 8;
 const PAGE_HEADER = 16;
 export const NO_PAGE = 2n ** 64n - 1n;
-/** More than any file has; beyond it an offset is no number that a file can be read at. */
+/** Beyond this an offset is no safe integer. */
 const HIGHEST_PAGE = 2n ** 40n;
-/** More is no address. */
+/** Beyond this the size is no address. */
 const LARGEST_MAP = 2n ** 46n;
 
-/** How LMDB has been told to keep a file. */
 export interface Keeping {
-  /** A file of its own, and not one in a folder of its own. */
+  /** `noSubdir` */
   readonly isAlone: boolean;
   /**
-   * A commit can be read before it is on the disk. The last one that is has a third meta page, in the middle of the first; LMDB
-   * goes back to it where the machine has been started anew since the last commit.
+   * `overlappingSync`: commits can be read before they are on disk. The last flushed one has a third meta page, in the
+   * middle of the first; LMDB returns to it if the machine was restarted since.
    */
   readonly overlaps: boolean;
 }
 
 export interface CheckedFile {
-  /**
-   * Whether the file is shorter than its pages, which is allowed when the last ones are free, and otherwise a truncation
-   * that only a walk of its pages can find out.
-   */
+  /** The last pages are missing: allowed if they are free. */
   readonly short: boolean;
-  /** The last one; 0 where nothing has been committed. */
+  /** 0 if nothing has been committed. */
   readonly transaction: bigint;
   readonly pageSize: number;
-  /** Where the meta page is by which LMDB will open the file; undefined where there is none yet. */
+  /** Offset of the meta page that LMDB will use; undefined for an empty file. */
   readonly place?: number;
 }
 
@@ -72,10 +68,7 @@ interface Meta {
   readonly lastPage: bigint;
 }
 
-/**
- * Checks the raw meta pages of an LMDB file before LMDB opens it; a file that does not exist or is empty is fine.
- * @throws DamagedFile
- */
+/** @throws DamagedFile */
 export function checkMetaPages(file: string, keeping: Keeping): CheckedFile {
   if (!existsSync(file)) return NOTHING;
   const descriptor = openSync(file, 'r');
@@ -116,7 +109,7 @@ function checked(descriptor: number, size: number, file: string, keeping: Keepin
       ((difference === 1n || difference === -1n) && first.transaction % 2n === 0n && second.transaction % 2n === 1n));
   if (!isSound) throw damaged();
   const newest = difference > 0n ? first : second;
-  // Where LMDB has gone back to the flushed one, both meta pages have the root of one transaction.
+  // After a return to the flushed commit, both meta pages have the same root.
   if (!keeping.overlaps && !(hasOwnRoot(descriptor, first) && hasOwnRoot(descriptor, second))) throw damaged();
   const used = newest.isUnflushed && newest.boot !== bootId() ? metaAt(first.pageSize / 2) : newest;
   const isUsable = used.pageSize === first.pageSize && used.transaction <= newest.transaction;
@@ -129,7 +122,6 @@ function checked(descriptor: number, size: number, file: string, keeping: Keepin
   };
 }
 
-/** Undefined where it cannot be one. */
 function readMeta(descriptor: number, place: number, { isAlone, overlaps }: Keeping): Meta | undefined {
   const bytes = Buffer.alloc(META_BYTES);
   if (readSync(descriptor, bytes, 0, META_BYTES, place) !== META_BYTES) return undefined;
@@ -158,7 +150,7 @@ function hasOwnRoot(descriptor: number, meta: Meta): boolean {
   return bytes.readBigUInt64LE(0) === meta.root && bytes.readBigUInt64LE(WRITTEN_BY) === meta.transaction;
 }
 
-/** By what lmdb-js tells one run of the machine from another; null where there is nothing to tell it by. */
+/** How lmdb-js tells one boot of the machine from another; null if it cannot. */
 function bootId(): bigint | null {
   const [digits] = /^[0-9a-f]+/i.exec(bootText()) ?? [];
   return digits === undefined ? null : BigInt(`0x${digits}`);

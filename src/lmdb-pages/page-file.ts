@@ -11,20 +11,19 @@ export const UPPER = 22;
 export const BRANCH = 1;
 export const LEAF = 2;
 const OVERFLOW = 4;
-/** Pages read at a time: more only pay where a table lies in the file in the order of its keys, and few do for long. */
+/** Most tables are not in key order in the file, so that reading more pages ahead costs time. */
 const CHUNK_PAGES = 4;
-/** Pages that a file may lack at its end, since they are free: more is no file that LMDB has left. */
+/** Free pages that may be missing at the end of a file. */
 const MOST_LACKING = 2 ** 20;
 
-/** The pages of a file as they lie there, and whose each is. Nobody writes to it meanwhile, but behind a reader of ours. */
+/** Reads pages and records the owner of each. No one writes to them meanwhile. */
 export class PageFile {
   readonly path: string;
   readonly pageSize: number;
-  /** By which the file is opened. */
   readonly meta: Buffer;
-  /** The page that was asked for last, and some behind it. */
+  /** The last page that was read, and some after it. */
   readonly chunk: Buffer;
-  /** By page: 0 where nobody has named it. */
+  /** By page; 0 without an owner. */
   readonly owners: Uint16Array;
   private readonly descriptor: number;
   private readonly pages: number;
@@ -32,7 +31,6 @@ export class PageFile {
   private chunkStart = -1;
   private chunkPages = 0;
 
-  /** @param checked what `checkMetaPages` has found; there is a meta page */
   constructor(path: string, { place = 0 }: CheckedFile) {
     this.path = path;
     this.descriptor = openSync(path, 'r');
@@ -55,7 +53,7 @@ export class PageFile {
     closeSync(this.descriptor);
   }
 
-  /** Has the page in the chunk, as the one it is said to be, and gives it to `owner`; returns where it begins. */
+  /** Reads and checks a page and gives it to `owner`. @returns its offset in `chunk` */
   page(number: number, kind: number, owner: number, of: string): number {
     const { chunk, pageSize } = this;
     const damage = () => this.damage(`page ${number} of ${of}`);
@@ -69,18 +67,18 @@ export class PageFile {
     }
     const start = (number - this.chunkStart) * pageSize;
     if (chunk.readBigUInt64LE(start) !== BigInt(number)) throw damage();
-    // LMDB takes a page of a later transaction for one that it is writing itself.
+    // LMDB takes a page of a later transaction for one of its own uncommitted ones.
     if (chunk.readBigUInt64LE(start + WRITTEN_BY) > this.transaction) throw damage();
     if (chunk.readUInt16LE(start + FLAGS) !== kind) throw damage();
     return start;
   }
 
-  /** Where a page is in the chunk that was the last to be asked for. */
+  /** Offset of a page in `chunk`, which must have it. */
   placeOf(number: number): number {
     return (number - this.chunkStart) * this.pageSize;
   }
 
-  /** How many pages hold data that needs so many: more where LMDB has put less into those of what was there before. */
+  /** @returns the number of pages, which exceeds `needed` if LMDB has reused those of a larger value */
   overflow(first: number, needed: number, owner: number, of: string): number {
     const start = this.page(first, OVERFLOW, owner, of);
     const pages = this.chunk.readUInt32LE(start + LOWER);
@@ -92,18 +90,18 @@ export class PageFile {
     return pages;
   }
 
-  /** Takes every page from an owner whose tree has turned out to be none. */
+  /** Releases the pages of a damaged tree. */
   disown(owner: number): void {
     for (let page = 0; page < this.owners.length; page++) if (this.owners[page] === owner) this.owners[page] = 0;
   }
 
-  /** Whether the file is whole but for pages of this owner. */
+  /** Whether all pages beyond the end of the file have this owner. */
   lacksNone(but: number): boolean {
     for (let page = this.pages; page < this.owners.length; page++) if (this.owners[page] !== but) return false;
     return true;
   }
 
-  /** Bytes at any place. @throws DamagedFile where they are not all there */
+  /** @throws DamagedFile if the file ends before */
   read(at: number, length: number, of: string): Buffer {
     const bytes = Buffer.alloc(length);
     if (readSync(this.descriptor, bytes, 0, length, at) !== length) throw this.damage(of);

@@ -1,6 +1,6 @@
 import { emptyRoot, type Hash, nodeHash } from './tree.ts';
 
-/** What has to be known of a tree to add to it: the roots of its complete subtrees, the largest first. Never changed. */
+/** What is needed to extend a tree: the roots of its complete subtrees, largest first. Immutable. */
 export interface Frontier {
   readonly size: number;
   readonly peaks: readonly Hash[];
@@ -8,7 +8,6 @@ export interface Frontier {
 
 export const noLeaves: Frontier = { size: 0, peaks: [] };
 
-/** The tree with leaves added. */
 export const grown = ({ size, peaks }: Frontier, leaves: Iterable<Hash>): Frontier => {
   const stack = [...peaks];
   let count = size;

@@ -1,20 +1,15 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 
-/**
- * Signed notes as C2SP has them (c2sp.org/signed-note): a text, an empty line, and a line for each signature. Keys are
- * Ed25519 and named; what is called a verifier key is `<name>+<hash>+<key>`.
- */
+/** Signed notes (c2sp.org/signed-note): a text, an empty line, and a line for each signature. */
 
-/** The signature type of Ed25519 keys, which is the first byte of what is hashed and encoded. */
+/** Signature type of Ed25519 keys: the first byte of the encoded key. */
 const ed25519 = 1;
-/** The one of a witness: Ed25519 over the time and the note (c2sp.org/tlog-cosignature). */
+/** Signature type of witnesses: Ed25519 over the time and the note (c2sp.org/tlog-cosignature). */
 const cosignature = 4;
 
 export interface Verifier {
   readonly name: string;
-  /** The first four bytes of a SHA-256, hexadecimal. */
   readonly keyHash: string;
-  /** `<name>+<hash>+<base64>`. */
   readonly text: string;
   isSignedBy(text: string, signature: Buffer): boolean;
 }
@@ -31,12 +26,12 @@ export interface Signature {
 }
 
 export interface Note {
-  /** With the line feed at its end. */
+  /** Ends with a line feed. */
   readonly text: string;
   readonly signatures: readonly Signature[];
 }
 
-/** DER in front of the 32 bytes of a key, as RFC 8410 has it. */
+/** DER before the 32 bytes of a key (RFC 8410). */
 const publicHead = Buffer.from('302a300506032b6570032100', 'hex');
 const privateHead = Buffer.from('302e020100300506032b657004220420', 'hex');
 
@@ -58,7 +53,7 @@ const verifierWith = (name: string, encoded: Buffer): Verifier => {
   return { name, keyHash, text: `${name}+${keyHash}+${encoded.toString('base64')}`, isSignedBy };
 };
 
-/** The verifier that a text names, of Ed25519 keys and of witnesses; undefined where it is none. */
+/** Verifier keys of logs and witnesses; undefined for any other text. */
 export const verifierOf = (text: string): Verifier | undefined => {
   const [, name = '', keyHash = '', key = ''] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
   const encoded = Buffer.from(key, 'base64');
@@ -81,7 +76,6 @@ const dash = '\u2014';
 const lineOf = ({ name, keyHash, bytes }: Signature): string =>
   `${dash} ${name} ${Buffer.concat([Buffer.from(keyHash, 'hex'), bytes]).toString('base64')}\n`;
 
-/** The note with its signatures, one more than before. */
 export const signed = (text: string, { verifier, sign: of }: Signer): string =>
   `${text}\n${lineOf({ name: verifier.name, keyHash: verifier.keyHash, bytes: of(text) })}`;
 
@@ -89,17 +83,17 @@ export const withSignatures = ({ text, signatures }: Note): string => `${text}\n
 
 const signatureLine = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
 
-/** A line of a signature, or undefined where it is none. */
+/** Undefined unless the line is a signature. */
 export const signatureOf = (line: string): Signature | undefined => {
   const [, name, encoded] = signatureLine.exec(line) ?? [];
   if (name === undefined || encoded === undefined) return undefined;
   const bytes = Buffer.from(encoded, 'base64');
-  // Another spelling of the same bytes would be another note.
+  // Base64 must be canonical, because another spelling would be another note.
   if (bytes.length < 5 || bytes.toString('base64') !== encoded) return undefined;
   return { name, keyHash: bytes.toString('hex', 0, 4), bytes: bytes.subarray(4) };
 };
 
-/** Reads a note, whoever has signed it; undefined where it is none. */
+/** Verifies no signature; undefined unless the text is a note. */
 export const parsedNote = (note: string): Note | undefined => {
   const at = note.lastIndexOf('\n\n');
   if (at < 0 || !note.endsWith('\n')) return undefined;
@@ -109,7 +103,7 @@ export const parsedNote = (note: string): Note | undefined => {
   return { text: note.slice(0, at + 1), signatures };
 };
 
-/** Whether this key has signed the note. A line that says so and is wrong spoils the note, as C2SP has it. */
+/** An invalid signature line of the key makes the note invalid (c2sp.org/signed-note). */
 export const isSignedWith = ({ text, signatures }: Note, verifier: Verifier): boolean => {
   const own = signatures.filter(({ name, keyHash }) => name === verifier.name && keyHash === verifier.keyHash);
   return own.length > 0 && own.every(({ bytes }) => verifier.isSignedBy(text, bytes));

@@ -1,29 +1,24 @@
 import { hash } from 'node:crypto';
 
-/** A SHA-256, 32 bytes. */
 export type Hash = Buffer;
 
-/**
- * Where hashes of complete subtrees come from: `at(level, index)` is the root of the leaves from `index · 256^level`, of which
- * there are `256^level`. Level 0 are the leaves.
- */
+/** `at(level, index)` is the root of the `256^level` leaves from `index · 256^level`. Level 0 are the leaves. */
 export interface HashSource {
   at(level: number, index: number): Hash;
 }
 
 const pair = Buffer.alloc(65, 1);
 
-/** The hash of an inner node (RFC 6962, 2.1). */
+/** RFC 6962, 2.1. */
 export const nodeHash = (left: Hash, right: Hash): Hash => {
   left.copy(pair, 1);
   right.copy(pair, 33);
   return hash('sha256', pair, 'buffer');
 };
 
-/** The root of a tree without leaves. */
 export const emptyRoot: Hash = hash('sha256', '', 'buffer');
 
-/** The largest power of two that is less than `size`, which is 2 at least. */
+/** The largest power of two below `size`, which is at least 2. */
 const split = (size: number): number => 2 ** Math.ceil(Math.log2(size) - 1);
 
 const isPowerOf256 = (size: number): number | undefined => {
@@ -31,7 +26,7 @@ const isPowerOf256 = (size: number): number | undefined => {
   return Number.isInteger(level) ? level : undefined;
 };
 
-/** The root of the leaves from `low` to before `high` (MTH of RFC 6962). */
+/** MTH of RFC 6962 for the leaves from `low` to before `high`. */
 const rootOfRange = (source: HashSource, low: number, high: number): Hash => {
   const size = high - low;
   const level = isPowerOf256(size);
@@ -40,11 +35,10 @@ const rootOfRange = (source: HashSource, low: number, high: number): Hash => {
   return nodeHash(rootOfRange(source, low, low + half), rootOfRange(source, low + half, high));
 };
 
-/** The root of the first `size` leaves. */
 export const rootOf = (source: HashSource, size: number): Hash =>
   size === 0 ? emptyRoot : rootOfRange(source, 0, size);
 
-/** The hashes that lead from the leaf to the root of the first `size` leaves (PATH of RFC 6962). `index` is less than `size`. */
+/** PATH of RFC 6962. `index` must be less than `size`. */
 export const inclusionProof = (source: HashSource, index: number, size: number): Hash[] => {
   const path = (low: number, high: number): Hash[] => {
     if (high - low === 1) return [];
@@ -56,7 +50,7 @@ export const inclusionProof = (source: HashSource, index: number, size: number):
   return path(0, size);
 };
 
-/** The hashes that show that the first `older` leaves are those of the tree of `size` (PROOF of RFC 6962). */
+/** PROOF of RFC 6962: the first `older` leaves are those of the tree of `size`. */
 export const consistencyProof = (source: HashSource, older: number, size: number): Hash[] => {
   const sub = (low: number, high: number, isWhole: boolean): Hash[] => {
     if (older === high) return isWhole ? [] : [rootOfRange(source, low, high)];
@@ -68,27 +62,36 @@ export const consistencyProof = (source: HashSource, older: number, size: number
   return older === 0 || older === size ? [] : sub(0, size, true);
 };
 
-/** Of another length a hash would be cut, or filled up with what was hashed before. */
+/** `nodeHash` would cut a longer hash, or fill a shorter one with bytes of the last call. */
 const areHashes = (hashes: readonly Buffer[]): hashes is readonly Hash[] => hashes.every(({ length }) => length === 32);
 
-/** Whether the proof leads from the leaf at `index` to the root of a tree of `size` (RFC 9162, 2.1.3.2). */
-export const isIncluded = (leaf: Hash, index: number, size: number, proof: readonly Hash[], root: Hash): boolean => {
-  if (index < 0 || index >= size || !areHashes([leaf, ...proof])) return false;
-  let [node, last, result] = [index, size - 1, leaf];
-  for (const each of proof) {
+/** Follows a path up to the root (RFC 9162, 2.1.3.2 and 2.1.4.2). @returns whether it ends there */
+const climbs = (
+  [from, to]: readonly [node: number, last: number],
+  path: readonly Hash[],
+  join: (hash: Hash, isLeft: boolean) => void,
+): boolean => {
+  let [node, last] = [from, to];
+  for (const each of path) {
     if (last === 0) return false;
-    if (node % 2 === 1 || node === last) {
-      result = nodeHash(each, result);
-      while (node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
-    } else {
-      result = nodeHash(result, each);
-    }
+    const isLeft = node % 2 === 1 || node === last;
+    join(each, isLeft);
+    while (isLeft && node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
     [node, last] = [half(node), half(last)];
   }
-  return last === 0 && result.equals(root);
+  return last === 0;
 };
 
-/** Whether the tree of `size` begins with the tree of `older` leaves (RFC 9162, 2.1.4.2). */
+export const isIncluded = (leaf: Hash, index: number, size: number, proof: readonly Hash[], root: Hash): boolean => {
+  if (index < 0 || index >= size || !areHashes([leaf, ...proof])) return false;
+  let result = leaf;
+  const isPath = climbs([index, size - 1], proof, (each, isLeft) => {
+    result = isLeft ? nodeHash(each, result) : nodeHash(result, each);
+  });
+  return isPath && result.equals(root);
+};
+
+/** Whether the older tree is the beginning of the newer one. */
 export const isConsistent = (
   older: { readonly size: number; readonly root: Hash },
   newer: { readonly size: number; readonly root: Hash },
@@ -102,19 +105,12 @@ export const isConsistent = (
   const [first, ...rest] = node === 0 ? [older.root, ...proof] : proof;
   if (first === undefined) return false;
   let [olderRoot, newerRoot] = [first, first];
-  for (const each of rest) {
-    if (last === 0) return false;
-    if (node % 2 === 1 || node === last) {
-      olderRoot = nodeHash(each, olderRoot);
-      newerRoot = nodeHash(each, newerRoot);
-      while (node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
-    } else {
-      newerRoot = nodeHash(newerRoot, each);
-    }
-    [node, last] = [half(node), half(last)];
-  }
-  return last === 0 && olderRoot.equals(older.root) && newerRoot.equals(newer.root);
+  const isPath = climbs([node, last], rest, (each, isLeft) => {
+    if (isLeft) olderRoot = nodeHash(each, olderRoot);
+    newerRoot = isLeft ? nodeHash(each, newerRoot) : nodeHash(newerRoot, each);
+  });
+  return isPath && olderRoot.equals(older.root) && newerRoot.equals(newer.root);
 };
 
-/** Beyond 2^31 a shift would be of other numbers. */
+/** Shifts are limited to 32 bits. */
 const half = (number: number): number => Math.floor(number / 2);

@@ -1,4 +1,4 @@
-/** A failure that the user can act upon: one clear sentence and an exit status, no stack. */
+/** Has no stack: a user can act upon the sentence. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly exitCode: number;

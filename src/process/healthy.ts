@@ -1,21 +1,14 @@
-/**
- * The health check of a container: ends with status 0 where the gateway beside it says that it is ready, else with 1.
- * It asks at the address that the gateway's own HOST, PORT and TLS_CERT_FILE say.
- *
- *   node dist/src/process/healthy.js
- */
+/** Health check of a container: exits with 0 if the gateway at HOST, PORT and TLS_CERT_FILE is ready, else 1. */
 import { request as requestOverHttp } from 'node:http';
 import { request as requestOverTls } from 'node:https';
 
 const { HOST = '127.0.0.1', PORT = '8080', TLS_CERT_FILE } = process.env;
-/** A server that listens everywhere is asked at the address that never leaves the machine. */
 const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 const options = {
   host: loopback[HOST] ?? HOST,
   port: Number(PORT),
   path: '/v1/ready',
   timeout: 3_000,
-  // The certificate is for the name that clients use. Nothing secret is sent.
   rejectUnauthorized: false,
 };
 

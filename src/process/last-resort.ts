@@ -5,9 +5,8 @@ const script = `const parent = process.ppid;
 setTimeout(() => { if (process.ppid === parent) process.kill(parent, 'SIGKILL'); }, ${graceMs});`;
 
 /**
- * Sees to it that this process is gone in two seconds, for one that is about to exit: Node waits for all of its threads
- * before it does, and one that is stuck in a commit never comes back. Another process does it, since no thread of this one
- * outlives the beginning of its exit.
+ * Node's exit waits for all threads, and one may be stuck in a commit. Needs a child process, because no thread
+ * outlives the start of the exit.
  */
 export const endSoon = (): void => {
   const child = spawn(process.execPath, ['-e', script], { stdio: 'ignore', env: { ...process.env, NODE_OPTIONS: '' } });

@@ -1,7 +1,6 @@
-/** Major versions that uWebSockets.js has binaries for, with the least version of each that Weir needs. */
+/** Major versions with binaries of uWebSockets.js, and the least minor version that Weir needs. */
 const supported: Readonly<Record<number, readonly [minor: number]>> = { 20: [19], 22: [12], 24: [0], 26: [0] };
 
-/** Why Weir cannot run on this Node, in one sentence, or null where it can. */
 export const runsOn = (version: string): string | null => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const least = supported[major];

@@ -5,7 +5,7 @@ import { dayMs, type Millis } from '../clock.ts';
 import { fileFault, makeFolder } from '../folder.ts';
 import { createSecretFile } from './secret-file.ts';
 
-/** The key of a day can be neither read nor made. `why` is for whoever asks, the message for the operator. */
+/** The message is for the operator, `why` for the client. */
 export class DayKeysUnusable extends Error {
   override readonly name = 'DayKeysUnusable';
   readonly why: string;
@@ -16,13 +16,12 @@ export class DayKeysUnusable extends Error {
 }
 
 /**
- * Random keys, one a day, in small files beside the secrets: never in the store and never in a backup. What they sealed
- * cannot be read by anybody once they are destroyed, wherever its bytes linger (architecture 7).
+ * Random keys in files beside the secrets, never in the store or a backup: once a key is destroyed, what it sealed
+ * cannot be read, wherever its bytes remain (architecture 7).
  */
 export interface DayKeys {
-  /** The key of the day that `now` falls into, made on first use. @throws DayKeysUnusable */
+  /** Made on first use. @throws DayKeysUnusable */
   current(now: Millis): { readonly day: string; readonly key: Buffer };
-  /** The key of a day, or null where it is not here, or not any more. */
   of(day: string): Buffer | null;
   /** Destroys the keys of days that began 48 hours ago or earlier. */
   destroyOld(now: Millis): void;
@@ -43,7 +42,7 @@ export const dayKeys = (dir: string): DayKeys => {
     const known = read(day);
     if (known) return known;
     createSecretFile(fileOf(day), randomBytes(32));
-    // Where several gateways share the folder, another may have been first.
+    // Another gateway that shares the folder may have been first.
     const key = read(day);
     if (!key) throw new Error(`${fileOf(day)} is damaged: it is no key of 32 bytes`);
     return key;
@@ -62,7 +61,7 @@ export const dayKeys = (dir: string): DayKeys => {
       for (const file of readdirSync(dir)) {
         const day = name.exec(file)?.[1];
         if (day === undefined || now - Date.parse(day) < 2 * dayMs) continue;
-        // Overwritten first: what the file system keeps of a removed file is then no key.
+        // Overwritten first, because a file system may keep the blocks of a removed file.
         writeFileSync(join(dir, file), randomBytes(32), { flush: true });
         rmSync(join(dir, file));
       }

@@ -5,36 +5,27 @@ import { z } from 'zod';
 import { makeFolder } from '../folder.ts';
 import { createSecretFile, replaceSecretFile } from './secret-file.ts';
 
-/** What protects digests and idempotency scopes. Lives outside the store; losing it makes every key useless. */
+/** Protect digests and idempotency scopes. Kept outside the store; if they are lost, no key works. */
 export interface Secrets {
-  /** 64 hexadecimal characters; goes into the digest of every token made from now on. */
+  /** 64 hexadecimal characters, part of the digest of every new token. */
   readonly pepper: string;
-  /** Names the pepper in events without telling it. */
+  /** Names the pepper in events. */
   readonly pepperId: string;
-  /** Every pepper whose digests are accepted, the current one first: two while one takes over from the other. */
+  /** The accepted ones, the current one first; two during a rotation. */
   readonly peppers: readonly string[];
   readonly masterKey: Buffer;
-  /** What the log may know of them: tells the same from others and nothing else. The current pepper first. */
+  /** For comparison in the log; reveal nothing else. The current pepper first. */
   readonly fingerprints: { readonly peppers: readonly string[]; readonly masterKey: string };
   /** HMAC-SHA-256 under the master key, hexadecimal. */
   mac(text: string): string;
 }
 
-/** The secrets themselves, each 64 hexadecimal characters. */
-export interface SecretValues {
-  readonly master_key: string;
-  readonly pepper: string;
-  /** The previous pepper; keys made under it still work. */
-  readonly previous_pepper?: string | undefined;
-}
-
-/** What a secret looks like, in the file and in the environment. */
 export const secretForm = /^[0-9a-f]{64}$/;
 
 const hex32 = z.string().regex(secretForm, { error: 'must be 64 hexadecimal characters' });
 const fileSchema = z.strictObject({ master_key: hex32, pepper: hex32, previous_pepper: hex32.optional() });
+type SecretValues = Readonly<z.infer<typeof fileSchema>>;
 
-/** The same for the same pepper wherever it comes from. */
 export const pepperIdOf = (pepper: string): string =>
   createHash('sha256').update(`pepper id ${pepper}`).digest('hex').slice(0, 8);
 
@@ -60,13 +51,9 @@ export const secretsFrom = (values: SecretValues): Secrets => {
 
 const fileIn = (dir: string): string => join(dir, 'secrets.json');
 
-/** Whether the folder holds secrets already. */
 export const hasSecrets = (dir: string): boolean => existsSync(fileIn(dir));
 
-/**
- * Reads `secrets.json` from the folder, or makes both on the first start (folder 0700, file 0600).
- * @throws Error with one clear sentence where the file is damaged; the file system's own where it cannot be used
- */
+/** Makes `secrets.json` on the first start (folder 0700, file 0600). @throws Error if it is damaged or unusable */
 export const loadSecrets = (dir: string): Secrets => secretsFrom(readSecretFile(dir));
 
 const readSecretFile = (dir: string): SecretValues => {
@@ -83,17 +70,14 @@ const readSecretFile = (dir: string): SecretValues => {
   return parsed.data;
 };
 
-/**
- * Makes a new pepper for every key from now on. The previous one still counts.
- * @throws Error where there is a previous one already: with three, the first one's keys would end unnoticed
- */
+/** @throws Error if there is a previous pepper: its keys would stop working */
 export const rotatePepper = (dir: string): Secrets => {
   const { master_key, pepper, previous_pepper: previous } = readSecretFile(dir);
   if (previous !== undefined) throw new Error(`The previous pepper, ${pepperIdOf(previous)}, is still accepted.`);
   return replaced(dir, { master_key, pepper: newSecret(), previous_pepper: pepper });
 };
 
-/** Ends the previous pepper, and with it every key that was made under it. */
+/** Keys made with the previous pepper stop working. */
 export const dropPreviousPepper = (dir: string): Secrets => {
   const { master_key, pepper } = readSecretFile(dir);
   return replaced(dir, { master_key, pepper });

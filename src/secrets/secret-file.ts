@@ -12,7 +12,7 @@ const syncFolder = (dir: string): void => {
   }
 };
 
-/** Writes the data under another name, for the owner alone, and lets `name` give it its own: it is there whole or not at all. */
+/** Writes a temporary file with mode 0600, which `name` puts in place: the file is whole or absent. */
 const write = (file: string, data: Buffer | string, name: (made: string) => void): void => {
   const made = `${file}.${randomBytes(6).toString('hex')}.new`;
   const descriptor = openSync(made, 'wx', 0o600);
@@ -28,11 +28,10 @@ const write = (file: string, data: Buffer | string, name: (made: string) => void
   syncFolder(dirname(file));
 };
 
-/** Puts a secret in the place of another. */
 export const replaceSecretFile = (file: string, data: Buffer | string): void =>
   write(file, data, (made) => renameSync(made, file));
 
-/** Makes a secret unless there is one: where two processes do so at once, the first one's stays. */
+/** Does nothing if the file exists: of two processes the first wins. */
 export const createSecretFile = (file: string, data: Buffer | string): void =>
   write(file, data, (made) => {
     try {
@@ -40,7 +39,7 @@ export const createSecretFile = (file: string, data: Buffer | string): void =>
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EEXIST') return;
-      // A file system without hard links.
+      // File systems without hard links.
       if (code === 'EPERM' || code === 'ENOTSUP' || code === 'EOPNOTSUPP') renameSync(made, file);
       else throw error;
     }

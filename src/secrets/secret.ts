@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A credential that shows itself only where it is asked to: not in JSON, not in a template, not in `inspect`. */
+/** Hides its value in JSON, templates and `inspect`. */
 export class Secret {
   readonly #value: string;
 
@@ -12,7 +12,6 @@ export class Secret {
     return this.#value;
   }
 
-  /** The text without the credential, should it be in there. */
   hideIn(text: string): string {
     return this.#value === '' ? text : text.replaceAll(this.#value, '[key]');
   }

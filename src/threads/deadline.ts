@@ -1,9 +1,8 @@
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
 
-/** Where the system tells how long a thread has had a processor; null where it does not, as beside Linux. */
+/** Linux's file with a thread's processor time; null on other systems. */
 export type ThreadPlace = string | null;
 
-/** Of the thread that asks. */
 export const thisThread = (): ThreadPlace => {
   try {
     return `/proc/${readlinkSync('/proc/thread-self')}/schedstat`;
@@ -12,7 +11,7 @@ export const thisThread = (): ThreadPlace => {
   }
 };
 
-/** How long the thread of that place has had a processor. A file that stays open, for opening it takes a hundred times as long. */
+/** Processor time of a thread. Keeps the file open, because opening it takes a hundred times as long as reading. */
 export class ProcessorClock {
   #file: number | null;
   readonly #read = Buffer.alloc(64);
@@ -21,7 +20,7 @@ export class ProcessorClock {
     this.#file = fileAt(place);
   }
 
-  /** Milliseconds; null where the system does not tell, or the thread has ended. */
+  /** Milliseconds; null if unknown or the thread has ended. */
   get millis(): number | null {
     if (this.#file === null) return null;
     try {
@@ -46,10 +45,10 @@ const fileAt = (place: ThreadPlace): number | null => {
   }
 };
 
-/** Where others have the processors too, work may take so many times as long by the clock. */
+/** Limit by the clock on a busy machine, as a multiple of the processor time. */
 const patience = 3;
 
-/** How long the work of one thread may take, from now on: milliseconds of a processor, so that it is the same whoever else works. */
+/** Limit on a thread's work in milliseconds of processor time, so that other load does not count. */
 export class Deadline {
   readonly #millis: number;
   readonly #clock: ProcessorClock;
@@ -63,21 +62,21 @@ export class Deadline {
     this.#processorAt = clock.millis;
   }
 
-  /** What the work has taken so far; by the clock where the system does not tell. */
+  /** Processor time so far, or elapsed time if that is unknown. */
   get spent(): number {
     const now = this.#clock.millis;
     return now === null || this.#processorAt === null ? performance.now() - this.#beganAt : now - this.#processorAt;
   }
 
-  /** By the clock, the time that is left at least; at most 0 where all is over. */
+  /** Least remaining time by the clock; 0 or less once it is over. */
   get left(): number {
     const passed = performance.now() - this.#beganAt;
-    // The thread has not had the processor for longer than that.
+    // Processor time cannot exceed elapsed time.
     if (passed < this.#millis) return this.#millis - passed;
     return Math.min(this.#millis - this.spent, patience * this.#millis - passed);
   }
 
-  /** Whether it is over because others have had the processors. */
+  /** Whether the limit was reached because of other load. */
   get isCrowdedOut(): boolean {
     return this.spent < this.#millis;
   }

@@ -1,45 +1,37 @@
 import type { Transferable } from 'node:worker_threads';
 import { type Done, NoThread, type ThreadStart, WorkerThread } from './worker-thread.ts';
 
-/** Jobs that wait for a thread, and those of one owner; each keeps its request in memory. */
+/** Jobs that wait for a thread, in all and of one owner; each keeps its request in memory. */
 const mostWaiting = 64;
 const mostWaitingOfOne = 48;
 
 interface Slot<Job, Result> {
   readonly thread: WorkerThread<Job, Result>;
-  /** Whose job it does; null while it does none. */
   owner: string | null;
 }
 
-/** Who waits; given a slot that is theirs, or nothing. */
 interface Waiting<Job, Result> {
   readonly owner: string;
   readonly give: (slot: Slot<Job, Result> | undefined) => void;
 }
 
-/** How many threads there are at once, and how many of them do jobs of one owner. */
+/** Threads in all, and for jobs of one owner. */
 export interface Size {
   readonly most: number;
   readonly mostOfOne: number;
 }
 
-/** What a thread is to do. */
 export interface Task<Job> {
   readonly job: Job;
-  /** Memory that is the thread's from now on. */
   readonly lent?: readonly Transferable[];
 }
 
-/**
- * A few worker threads, which start when first needed, and a short queue before them. Of those who wait it is the turn of whom the
- * fewest threads work for, so that nobody keeps them from the others.
- */
+/** A few worker threads, started on demand. The next job is of the owner with the fewest running ones. */
 export class ThreadPool<Job, Result> {
   readonly #start: ThreadStart;
   readonly #size: Size;
   readonly #deadlineMillis: number;
   #slots: Slot<Job, Result>[] = [];
-  /** First come first. */
   readonly #waiting = new Set<Waiting<Job, Result>>();
   #closed = false;
 
@@ -50,12 +42,7 @@ export class ThreadPool<Job, Result> {
     this.#deadlineMillis = deadlineMillis;
   }
 
-  /**
-   * Does a job, which is made when there is a thread for it.
-   * @param owner whose it is
-   * @param count of its results
-   * @throws NoThread where none is free in time
-   */
+  /** @param task makes the job once a thread is free @param count of its results @throws NoThread if none is free */
   async run(owner: string, task: () => Task<Job>, count: number): Promise<Done<Result>> {
     if (this.#closed) throw new NoThread('the threads have been ended');
     const slot = this.#take(owner) ?? (await this.#turn(owner));
@@ -75,7 +62,6 @@ export class ThreadPool<Job, Result> {
     await Promise.all(this.#slots.map(({ thread }) => thread.close()));
   }
 
-  /** A slot that is the owner's from now on; undefined while there is none for them. */
   #take(owner: string): Slot<Job, Result> | undefined {
     if (this.#runningOf(owner) >= this.#size.mostOfOne) return undefined;
     this.#slots = this.#slots.filter((slot) => slot.owner !== null || slot.thread.alive);

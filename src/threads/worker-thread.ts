@@ -1,56 +1,49 @@
 import { type Transferable, Worker } from 'node:worker_threads';
 import { Deadline, ProcessorClock, type ThreadPlace } from './deadline.ts';
 
-/** Starting takes 50 ms, and seconds when tsx compiles on a busy machine; it is not part of any deadline. */
+/** Starting takes 50 ms, but seconds when tsx compiles on a busy machine; no deadline includes it. */
 const startMillis = 15_000;
 
-/** There is no thread for a job. The job has no part in it. */
+/** The cause is not the job. */
 export class NoThread extends Error {
   override readonly name = 'NoThread';
 }
 
-/** How a worker thread begins. Its entry says where it is (`thisThread`) once it listens, and then one thing for each result of a job. */
+/** The entry first posts `thisThread()`, then one message for each result of a job. */
 export interface ThreadStart {
   /** JavaScript: a worker cannot start from a .ts file under tsx or vitest on Node 20. */
   readonly entry: URL;
   readonly data?: unknown;
-  /** MiB of the engine's heap, beyond which the thread ends. */
+  /** MiB of heap, beyond which the thread ends. */
   readonly heap: number;
 }
 
-/** What has become of a job. */
 export interface Done<Result> {
   readonly results: readonly Result[];
-  /**
-   * Why there are no more of them; null where all are there. `crowded` where it has not had its time on a processor, for others had
-   * them. The thread has ended then.
-   */
+  /** Why results are missing; null if none are. `crowded`: other load kept the job from its processor time. */
   readonly cut: 'late' | 'crowded' | 'ended' | null;
-  /** Milliseconds of a processor that it took. */
   readonly millis: number;
 }
 
 type Report<Result> = { readonly result: Result } | 'ready' | 'ended' | 'late';
 
-/** A worker thread that does one job at a time. A job past its deadline takes the thread with it. */
+/** Runs one job at a time. A job that exceeds its deadline ends the thread. */
 export class WorkerThread<Job, Result> {
   readonly #worker: Worker;
   readonly #ended: Promise<void>;
   #answer: ((report: Report<Result>) => void) | undefined;
-  /** Results that came before they were waited for. */
   readonly #early: Report<Result>[] = [];
-  /** Undefined before it listens. */
+  /** Undefined until the thread is ready. */
   #clock: ProcessorClock | undefined;
   alive = true;
 
   constructor({ entry, data, heap }: ThreadStart) {
     this.#worker = new Worker(entry, {
-      // Loaders of the parent, such as vitest's, do not work in here; the entry registers what it needs.
+      // Loaders of the parent, such as vitest's, do not work in a worker; the entry registers its own.
       execArgv: [],
       workerData: data,
       resourceLimits: { maxOldGenerationSizeMb: heap },
     });
-    // A waiting thread must not keep the process from ending.
     this.#worker.unref();
     this.#ended = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
     void this.#ended.then(() => {
@@ -58,7 +51,7 @@ export class WorkerThread<Job, Result> {
       this.#clock?.close();
       this.#answer?.('ended');
     });
-    // `exit` follows; without a listener the error would end the process.
+    // Without a listener the error would end the process; `exit` follows.
     this.#worker.on('error', () => {});
     this.#worker.on('message', (message: unknown) => {
       const report: Report<Result> = this.#clock === undefined ? 'ready' : { result: message as Result };
@@ -69,11 +62,10 @@ export class WorkerThread<Job, Result> {
   }
 
   /**
-   * Does `job`, each of its results within `millis` of a processor (`Deadline`), counted from when the thread turns to it. Not to be
-   * called before the last job ended.
-   * @param count of results that the job has
-   * @param lent memory that is the thread's from now on
-   * @throws NoThread where the thread does not start
+   * Must not be called before the last job has ended.
+   * @param millis processor time for each of its results
+   * @param lent memory that is transferred to the thread
+   * @throws NoThread if the thread does not start
    */
   async run(job: Job, count: number, millis: number, lent: readonly Transferable[] = []): Promise<Done<Result>> {
     this.#worker.ref();

@@ -9,7 +9,6 @@ import { leafHash } from '../../src/kernel/store/event-hash.ts';
 import { oursOf } from '../../src/kernel/store/ownership.ts';
 import { parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
 import { isIncluded } from '../../src/merkle/tree.ts';
-import { auditKeySeeds } from '../../src/secrets/audit-key.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { clock, origin } from './log/scene.ts';
 import { randomOf } from './log/signed-log.ts';
@@ -28,7 +27,7 @@ beforeAll(async () => {
   server = await at.listen();
   const { store } = at;
   const { models, secrets } = at.admin;
-  const signers = signersOf(origin, auditKeySeeds(secrets.masterKey));
+  const signers = signersOf(origin, secrets.masterKey);
   await ensureFirstKey(store, signers, clock);
   checkpointer = await startCheckpoints({
     store,

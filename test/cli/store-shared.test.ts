@@ -11,7 +11,6 @@ import { whose } from '../../src/domain/streams.ts';
 import { connect as connectStore } from '../../src/eventstoredb/connect.ts';
 import { logIdOf } from '../../src/kernel/store/log-id.ts';
 import { oursOf } from '../../src/kernel/store/ownership.ts';
-import { auditKeySeeds } from '../../src/secrets/audit-key.ts';
 import { secretsFrom } from '../../src/secrets/master-secrets.ts';
 import { connect, openStore, until } from '../embedded/store-under-test.ts';
 import { workbench } from './run.ts';
@@ -70,7 +69,7 @@ const sign = async (endpoint: string, secretsFile: string): Promise<void> => {
   const store = connectStore({ endpoint });
   const secrets = secretsFrom(JSON.parse(readFileSync(secretsFile, 'utf8')) as Parameters<typeof secretsFrom>[0]);
   const origin = originOf(await logIdOf(store, systemClock));
-  const signers = signersOf(origin, auditKeySeeds(secrets.masterKey));
+  const signers = signersOf(origin, secrets.masterKey);
   await ensureFirstKey(store, signers, systemClock);
   const signed = await startCheckpoints({
     store,

@@ -11,7 +11,6 @@ import type { Budget } from '../../kernel/store/budget.ts';
 import { canonicalEvent } from '../../kernel/store/event-hash.ts';
 import type { Recorded } from '../../kernel/store/store.ts';
 import { parsedCheckpoint, type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
-import { auditKeySeeds } from '../../secrets/audit-key.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { countOf } from './audit-search.ts';
@@ -56,7 +55,7 @@ const newest = async ({ models, secrets, store }: Administration, call: AdminCal
   const head = auditTreeHead(models);
   const signed = head && parsedCheckpoint(head.note);
   if (!head || !signed) throw tooEarly();
-  const belief = beliefOf(signersOf(signed.origin, auditKeySeeds(secrets.masterKey)));
+  const belief = beliefOf(signersOf(signed.origin, secrets.masterKey));
   const { budget } = contextOf(call);
   const { believed } = await execute(() => keysIn(store, belief, budget));
   const signer = believed.findLastIndex((key) => isSignedByOne(signed, [key]));

@@ -21,30 +21,28 @@ import { expectNoOtherLog } from './new-log.ts';
 
 export interface EventLog {
   readonly store: EventStore;
-  /** Resolves with the reason when an embedded store stops by itself; never for a cluster, which comes back. */
+  /** Resolves with the reason when an embedded store stops; never for a cluster, which reconnects. */
   readonly failed: Promise<Error>;
-  /** Of an embedded store: its volume is too full for commands. What is true of a cluster's only its refusals tell. */
+  /** Whether the volume of an embedded store is too full for commands. A cluster's volume is not known here. */
   readonly hasNoRoom: boolean;
-  /** Whether this process opened the store's files: nobody else can write there until it closes them. */
+  /** Whether this process has the store's files open, so that no other can write them. */
   readonly isOwn: boolean;
   close(): Promise<void>;
 }
 
 const never = new Promise<never>(() => {});
 
-/** Where the files of the embedded store are. */
 export const storeDir = (config: Config): string => join(config.DATA_DIR, 'eventstore');
 
-/** Longest wait for another process that has the store: to say where it listens, or to give it up. */
+/** Longest wait for another process that has the store: until it listens or closes. */
 const holderMs: Millis = 5_000;
-/** Between two looks at what another process does with the store. */
 const lookAgainMs: Millis = 20;
 
 /**
- * The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own.
- * @param options.isNew it may be made whatever is here of another log
- * @param options.waitMs where another process has the store, which may be a server that is still closing
- * @throws StoreLocked when it has it even then; BadConfig where its files are missing
+ * The cluster of EVENTSTORE_URL, or an embedded store.
+ * @param options.isNew makes a store even if files of another log are here
+ * @param options.waitMs for another process that has the store, such as a server that closes
+ * @throws StoreLocked; BadConfig if the store's files are missing
  */
 export const ownEventLog = async (
   config: Config,
@@ -82,25 +80,26 @@ const ofServer = (dir: string, embedded: Embedded): EventLog => {
   };
 };
 
-/** Whether there may be events: there are files of a store, or a cluster is named. */
 export const mayHaveEvents = (config: Config): boolean =>
   config.EVENTSTORE_URL !== undefined || hasStore(storeDir(config));
 
-/** Whether a command that asks for events will open the files of a store, since nobody serves them. */
+/** Whether a command will open the store's files itself, because no server has them open. */
 export const opensFiles = async (config: Config): Promise<boolean> => {
   const dir = storeDir(config);
   return config.EVENTSTORE_URL === undefined && hasStore(dir) && (await runningEndpoint(dir)) === null;
 };
 
 /**
- * The events for a command: those of the running server, or of the stopped one's files.
- * @param isNew they may be made whatever is here of another log
- * @throws Failure where a later release has written them
+ * The events for a command: of the running server, or of the files of a stopped one.
+ * @param isNew as of `ownEventLog`
+ * @throws Failure if a later release has written them
  */
-export const anyEventLog = async (config: Config, isNew = false): Promise<EventLog> => {
-  const log = await whicheverLog(config, isNew);
+export const anyEventLog = async (config: Config, isNew = false): Promise<EventLog> =>
+  checked(await whicheverLog(config, isNew), (store) => refuseLaterLog(store));
+
+const checked = async (log: EventLog, check: (store: EventStore) => Promise<void>): Promise<EventLog> => {
   try {
-    await refuseLaterLog(log.store);
+    await check(log.store);
     return log;
   } catch (error) {
     await log.close();
@@ -116,14 +115,9 @@ const whicheverLog = async (config: Config, isNew: boolean): Promise<EventLog> =
   return typeof found === 'string' ? elsewhere({ endpoint: found }) : ofServer(dir, found);
 };
 
-/** Longest wait of a command for another one that has the store. */
 const commandMs: Millis = 30_000;
 
-/**
- * The endpoint of the server that has the store, or one of our own where nobody has it. A command that has it keeps it to
- * itself: it will be gone as soon as it is done. So others wait for it.
- * @throws Failure where that takes too long
- */
+/** A command that has the store serves no other, because it ends soon. @throws Failure if the wait is too long */
 const runningOrOwn = async (dir: string): Promise<string | Embedded> => {
   for (const end = performance.now() + commandMs; ; await wait(lookAgainMs)) {
     const endpoint = await runningEndpoint(dir);
@@ -139,43 +133,35 @@ const runningOrOwn = async (dir: string): Promise<string | Embedded> => {
   }
 };
 
-/**
- * The events for a command that needs what is there: it makes no store where there is none.
- * @throws Failure which says where it looked
- */
+/** For a command that makes no store if there is none. @throws Failure that says where it looked */
 export const existingEventLog = async (config: Config): Promise<EventLog> => {
   const dir = storeDir(config);
   if (!mayHaveEvents(config)) {
     throw new Failure(`${whyNoStore(dir)}. DATA_DIR or EVENTSTORE_URL says where it is.`);
   }
-  const log = await anyEventLog(config);
-  try {
-    for await (const _ of log.store.readAll({ from: 'start', direction: 'forwards', limit: 1 })) return log;
+  return checked(await anyEventLog(config), async (store) => {
+    for await (const _ of store.readAll({ from: 'start', direction: 'forwards', limit: 1 })) return;
     const place = config.EVENTSTORE_URL === undefined ? `in ${dir}` : 'of EVENTSTORE_URL';
     throw new Failure(`The event store ${place} holds nothing of Weir yet.`);
-  } catch (error) {
-    await log.close();
-    throw error;
-  }
+  });
 };
 
-/** A store that another process serves. */
 const elsewhere = (target: Target, options?: ConnectOptions): EventLog => {
   const store = connect(target, options);
   return { store, failed: never, hasNoRoom: false, isOwn: false, close: () => store.close() };
 };
 
-/** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */
+/** Where a command finds a store: a cluster, a running server, or a stopped one's files, served meanwhile. */
 export interface StoreLocation {
   readonly target: Target;
-  /** A server of ours, which takes what is sent on one connection in its order. */
+  /** An embedded store keeps the order of what is sent on one connection. */
   readonly isEmbedded: boolean;
   close(): Promise<void>;
 }
 
 const nothingToClose = async (): Promise<void> => {};
 
-/** @param dir a folder that goes before EVENTSTORE_URL and DATA_DIR */
+/** @param dir a folder that takes precedence over EVENTSTORE_URL and DATA_DIR */
 export const findStore = async (config: Config, dir: string | undefined): Promise<StoreLocation> => {
   if (dir === undefined && config.EVENTSTORE_URL !== undefined) {
     return { target: { url: config.EVENTSTORE_URL }, isEmbedded: false, close: nothingToClose };

@@ -7,7 +7,7 @@ import { version as own } from '../../version.ts';
 const stream = 'log-version';
 const type = 'log.written_by';
 
-/** Of a version `major.minor.patch` the release: patches of one release write nothing that another of them cannot read. */
+/** Patches of a release write nothing that another patch of it cannot read. */
 const releaseOf = (version: string): readonly [major: number, minor: number] => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return [major, minor];
@@ -20,7 +20,7 @@ const isLater = (version: string, than: string): boolean => {
 };
 
 interface Known {
-  /** The latest that has written the log; undefined where none has said so, as none did before 0.2.0. */
+  /** The latest release that has written the log; undefined before 0.2.0. */
   readonly latest: string | undefined;
   readonly revision: number | 'no_stream';
 }
@@ -41,13 +41,13 @@ const refuse = (latest: string, version: string): never => {
   );
 };
 
-/** @throws Failure where a later release has written the log: this one would pass over what it does not know */
+/** @throws Failure if a later release has written the log: this one would ignore events that it does not know */
 export const refuseLaterLog = async (store: EventStore, version = own): Promise<void> => {
   const { latest } = await read(store);
   if (latest !== undefined && isLater(latest, version)) refuse(latest, version);
 };
 
-/** Writes down that this release writes the log from now on, once for each release. @throws Failure as above */
+/** Records that this release writes the log from now on. @throws Failure as above */
 export const signLog = async (store: EventStore, clock: Clock, version = own): Promise<void> => {
   for (;;) {
     const { latest, revision } = await read(store);
@@ -58,7 +58,7 @@ export const signLog = async (store: EventStore, clock: Clock, version = own): P
       await store.append(stream, [event], revision);
       return;
     } catch (error) {
-      // Another gateway was first: what it has written is judged anew.
+      // Another gateway was first: read again.
       if (!(error instanceof WrongRevision)) throw error;
     }
   }

@@ -6,7 +6,7 @@ import { hasLogId } from '../../kernel/store/log-id.ts';
 import type { EventStore } from '../../kernel/store/store.ts';
 import { hasSecrets } from '../../secrets/master-secrets.ts';
 
-/** What a gateway keeps in DATA_DIR, and makes only once its log has begun. */
+/** What a gateway makes in DATA_DIR only after its log has begun. */
 const firstRunFile = 'first-run.json';
 const madeOfLog = ['read-models/data.mdb', 'reactors', 'limits', 'usage', firstRunFile];
 
@@ -20,25 +20,25 @@ const refuse = (place: string, found: readonly string[]): never => {
 };
 
 /**
- * Before the files of a store are made: that there are none may mean that they were lost, or that putting them back broke off.
- * @param dir where they would be
- * @throws BadConfig where something is here of the log that they held
+ * Missing store files may be lost files, or a restore that broke off.
+ * @param dir of the store's files
+ * @throws BadConfig if anything of their log is here
  */
 export const expectNoOtherLog = (config: Config, dir: string): void => {
   const found = ofLog(config);
-  // The first start makes them once it has made the files of its store.
+  // The first start makes secrets only after the files of its store.
   if (config.PEPPER === undefined && hasSecrets(config.SECRETS_DIR))
     found.push(join(config.SECRETS_DIR, 'secrets.json'));
-  // Looked at last: another process may be making all of it.
+  // Checked last, because another process may be making all of them.
   if (found.length === 0 || hasStore(dir)) return;
   const file = join(dir, 'events.mdb');
   refuse(`DATA_DIR: ${file} is ${existsSync(file) ? 'empty' : 'not there'}`, found);
 };
 
 /**
- * Whether a log may begin in this store, before anything is written: a log that has begun is let pass.
- * @param isNew the operator wants a new one, whatever is here of another
- * @throws BadConfig where something is here of another log; StoreRefuses where a right is missing
+ * Checks, before anything is written, that a log may begin in this store.
+ * @param isNew the operator wants a new log, even if files of another are here
+ * @throws BadConfig if anything of another log is here; StoreRefuses if a right is missing
  */
 export const mayBegin = async (config: Config, store: EventStore, isNew: boolean): Promise<void> => {
   if (await hasLogId(store)) return;
@@ -47,7 +47,7 @@ export const mayBegin = async (config: Config, store: EventStore, isNew: boolean
     refuse(`${config.EVENTSTORE_URL === undefined ? 'DATA_DIR' : 'EVENTSTORE_URL'}: the store holds no log`, found);
   }
   await store.proveRights();
-  // The keys in it are of the other log, and its first run is none of this one's.
+  // Its keys are those of the other log.
   const file = join(config.DATA_DIR, firstRunFile);
   if (existsSync(file)) renameSync(file, `${file}.other`);
 };

@@ -5,20 +5,18 @@ import { within } from '../../eventstoredb/client/retry-policy.ts';
 import { publish } from '../../telemetry.ts';
 
 const secondMs = 1000;
-/** What a second has to write is written over most of the next. */
+/** The writes of one second are spread over most of the next. */
 const spreadMs = 800;
-/** Longest wait at the end for a store that does not answer. */
 const lastWriteMs = 5_000;
 
-/** The turns that came after the second `since`, up to the second `now`. */
+/** The turns after the second `since`, up to the second `now`. */
 export const turnsBetween = (since: number, now: number): readonly number[] =>
   Array.from({ length: Math.min(turns, now - since) }, (_, i) => (now - i) % turns);
 
 /**
- * Writes down what credentials have done: refusals after the minute in which they were, uses once a minute and credential,
- * each at a turn of its own. Those of all organizations go together: one append for each of 3,000 organizations a minute
- * took a sixth of the CPU of 45,000 requests/s, and held up one request in a hundred for 7 ms (measured). At the end, all that
- * there is.
+ * Records refusals once a minute, and uses once a minute and credential, each credential at its own turn. All
+ * organizations share an append: one append for each of 3,000 organizations a minute took a sixth of the CPU of 45,000
+ * requests/s and delayed one request in a hundred by 7 ms (measured). `close` writes what is left.
  */
 export const recordAccess = (log: AccessLog, records: AccessRecords, clock: Clock): { close(): Promise<void> } => {
   const write = async (everything: boolean, now?: readonly number[]): Promise<void> => {
@@ -36,11 +34,10 @@ export const recordAccess = (log: AccessLog, records: AccessRecords, clock: Cloc
   let writing = false;
   const ticking = setInterval(() => {
     log.tick();
-    // While a store is away a turn takes long; who was passed over is due in the next.
+    // While the store is away a turn takes long; credentials that missed theirs come in the next.
     if (writing) return;
     const since = written;
     written = seconds(clock.wall());
-    // A clock that has gone back begins anew.
     if (written <= since) return;
     writing = true;
     void write(false, turnsBetween(since, written)).finally(() => {

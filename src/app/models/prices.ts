@@ -1,11 +1,10 @@
 import { type Price, type Prices, priceOf } from '../../domain/usage/charge.ts';
 import type { DeclaredModel, Model } from '../../upstream/models/models.ts';
 
-/** Input that goes into the cache costs what other input does, unless it is said. */
+/** Cache writes cost as much as other input unless declared otherwise. */
 const withWrites = (pricing: Model['pricing']): Prices =>
   ({ ...pricing, input_cache_write: pricing.input_cache_write ?? pricing.prompt }) as Prices;
 
-/** What the declared models cost. */
 export const pricesOf = (models: readonly DeclaredModel[]): readonly Price[] =>
   models.map(({ model: { id, pricing, service_tier_pricing: tiers } }) => {
     const each = Object.entries(tiers ?? {}).map(([name, own]) => [name, withWrites(own)]);

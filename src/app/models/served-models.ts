@@ -3,7 +3,7 @@ import { BadConfig, type Config } from '../../config/config.ts';
 import { atPathOf } from '../../config/file-fault.ts';
 import { type DeclaredModel, loadModels } from '../../upstream/models/models.ts';
 
-/** The models that MODELS_FILE declares; the built-in ones without it. @throws BadConfig */
+/** The models of MODELS_FILE, or the built-in ones. @throws BadConfig */
 export const servedModels = async (config: Config, env: NodeJS.ProcessEnv): Promise<readonly DeclaredModel[]> => {
   const { MODELS_FILE: file } = config;
   const text = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));

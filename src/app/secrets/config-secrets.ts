@@ -3,10 +3,7 @@ import { BadConfig } from '../../config/config.ts';
 import { atPathOf } from '../../config/file-fault.ts';
 import { hasSecrets, loadSecrets, type Secrets, secretsFrom } from '../../secrets/master-secrets.ts';
 
-/**
- * The secrets from the environment where they are there, else from SECRETS_DIR, where they are made on the first start.
- * @throws BadConfig where the folder cannot be used, or holds none although there are events: their keys were made with some
- */
+/** The secrets of the environment, or of SECRETS_DIR. @throws BadConfig, also if there are events but no secrets */
 export const secretsOf = async (config: Config, hasEvents: () => Promise<boolean>): Promise<Secrets> => {
   const { SECRETS_DIR, PEPPER, PREVIOUS_PEPPER, MASTER_KEY } = config;
   if (PEPPER && MASTER_KEY) {
@@ -21,7 +18,6 @@ export const secretsOf = async (config: Config, hasEvents: () => Promise<boolean
   return atPathOf('SECRETS_DIR', SECRETS_DIR, () => loadSecrets(SECRETS_DIR));
 };
 
-/** The same where there are any, and none are made. */
 export const secretsAtHand = async (config: Config): Promise<Secrets | undefined> => {
   const isHere = config.PEPPER !== undefined || hasSecrets(config.SECRETS_DIR);
   return isHere ? secretsOf(config, async () => true) : undefined;

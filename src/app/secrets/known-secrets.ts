@@ -7,74 +7,56 @@ import { logEvent } from '../../kernel/store/log-event.ts';
 import { hasLogId, knownLogId } from '../../kernel/store/log-id.ts';
 import { type Actor, type EventStore, type Recorded, WrongRevision } from '../../kernel/store/store.ts';
 import type { Verifier } from '../../merkle/note.ts';
-import { auditKeySeeds } from '../../secrets/audit-key.ts';
 import { pepperIdOf, type Secrets } from '../../secrets/master-secrets.ts';
 import { publish } from '../../telemetry.ts';
 
 const stream = 'log-secrets';
 const type = 'log.secrets_known';
 
-/** The fingerprints that the log knows, of the secrets that keys were made with last. */
+/** Fingerprints of the secrets that keys were last made with, as recorded in the log. */
 interface Known {
+  readonly event: Recorded;
   readonly pepper: string;
   readonly masterKey: string;
-  /** Ids of the peppers that were accepted then; undefined where an earlier release has written it. */
+  /** Ids of the accepted peppers; undefined in events of earlier releases. */
   readonly peppers: readonly string[] | undefined;
 }
 
-const peppersOf = ({ data }: Recorded): readonly string[] | undefined =>
-  Array.isArray(data.peppers) ? data.peppers.map(String) : undefined;
-
-const read = async (store: EventStore): Promise<{ known: Known | undefined; revision: number | 'no_stream' }> => {
-  let known: Known | undefined;
+/** All records, oldest first, and the revision of the stream's last event. */
+export const readSecrets = async (
+  store: Pick<EventStore, 'read'>,
+): Promise<{ readonly records: readonly Known[]; readonly revision: number | 'no_stream' }> => {
+  const records: Known[] = [];
   let revision: number | 'no_stream' = 'no_stream';
   for await (const event of store.read(stream)) {
     revision = event.revision;
-    if (event.type !== type) continue;
-    const { pepper, master_key } = event.data;
-    known = { pepper: String(pepper), masterKey: String(master_key), peppers: peppersOf(event) };
+    if (event.type !== type || whose(event) !== 'ours') continue;
+    const { pepper, master_key, peppers } = event.data;
+    records.push({
+      event,
+      pepper: String(pepper),
+      masterKey: String(master_key),
+      peppers: Array.isArray(peppers) ? peppers.map(String) : undefined,
+    });
   }
-  return { known, revision };
+  return { records, revision };
 };
 
-/** Which peppers were accepted from when on, as far as it is recorded; oldest first. */
-export const secretsRecords = async (
-  store: Pick<EventStore, 'read'>,
-): Promise<{ readonly event: Recorded; readonly peppers: readonly string[] }[]> => {
-  const records: { event: Recorded; peppers: readonly string[] }[] = [];
-  for await (const event of store.read(stream)) {
-    const peppers = event.type === type && whose(event) === 'ours' ? peppersOf(event) : undefined;
-    if (peppers) records.push({ event, peppers });
-  }
-  return records;
-};
-
-/** Whether anything was ever made with secrets here: then new ones would be the wrong ones. */
 export const needsItsSecrets = async (store: EventStore): Promise<boolean> =>
-  (await read(store)).known !== undefined || (await hasLogId(store));
+  (await readSecrets(store)).records.length > 0 || (await hasLogId(store));
 
 /**
- * Holds the secrets against the fingerprints in the log, and writes theirs where the log knows none, or where the pepper
- * is new and the one that it knows is the previous one (contract K.3).
- * @param actor who has changed them; that is recorded, also where the previous pepper alone was dropped
- * @throws BadConfig where they are others: no key that was made with those works here, and the other way round
+ * Compares the secrets with the fingerprints in the log. Records them if the log has none, or if the recorded pepper
+ * is now the previous one (contract K.3).
+ * @param actor who has changed them: then any change is recorded
+ * @throws BadConfig if they differ
  */
 export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets, actor?: Actor): Promise<void> =>
-  record(
-    store,
-    clock,
-    secrets,
-    (known) => {
-      const wrong = faults(known, secrets);
-      if (wrong.length > 0) throw new BadConfig(wrong);
-    },
-    actor,
-  );
+  record(store, clock, secrets, expectSame, actor);
 
 /**
- * From now on these secrets are the right ones, whatever the log knows; a log that knows none is left alone. Where a gateway with
- * them could not go on signing the audit log, a part of it begins that they sign.
- * @returns the key of that part, which is unproven to whoever does not hear of it from elsewhere than the log
+ * Records these secrets as the right ones, unless the log has none. If they could not go on signing the audit log,
+ * begins a part that they sign. @returns the key of that part
  */
 export const acceptSecrets = async (
   store: EventStore,
@@ -85,26 +67,28 @@ export const acceptSecrets = async (
   if (await needsItsSecrets(store)) await record(store, clock, secrets, () => {}, actor);
   const logId = await knownLogId(store);
   if (logId === undefined) return undefined;
-  return beginNewPart(store, signersOf(originOf(logId), auditKeySeeds(secrets.masterKey)), clock, actor);
+  return beginNewPart(store, signersOf(originOf(logId), secrets.masterKey), clock, actor);
 };
 
 const record = async (
   store: EventStore,
   clock: Clock,
-  { peppers: accepted, fingerprints: { peppers, masterKey } }: Secrets,
-  judge: (known: Known) => void,
+  secrets: Secrets,
+  judge: (known: Known, secrets: Secrets) => void,
   actor?: Actor,
 ): Promise<void> => {
+  const { masterKey, peppers } = secrets.fingerprints;
   const pepper = peppers[0]!;
-  const ids = accepted.map(pepperIdOf);
+  const ids = secrets.peppers.map(pepperIdOf);
   for (;;) {
-    const { known, revision } = await read(store);
-    if (known) judge(known);
+    const { records, revision } = await readSecrets(store);
+    const known = records.at(-1);
+    if (known) judge(known, secrets);
     const isKnown = known?.pepper === pepper && known.masterKey === masterKey;
-    // Gateways may be given another list each, while one pepper takes over from the other.
+    // During a rotation, gateways may have different lists.
     if (isKnown && (actor === undefined || known.peppers?.join() === ids.join())) return;
     const isOlder = !known && (await hasLogId(store));
-    // The same of two gateways that begin at once with the same secrets.
+    // Two gateways that begin at once with the same secrets make the same event.
     const command = `${pepper} ${masterKey} after ${revision}`;
     const data = { pepper, master_key: masterKey, peppers: ids };
     const event = logEvent(command, stream, type, data, clock, actor);
@@ -113,17 +97,17 @@ const record = async (
       if (isOlder) publish('secrets.accepted', { pepper, masterKey });
       return;
     } catch (error) {
-      // Another gateway was first: what it has written is judged anew.
+      // Another gateway was first: read and judge again.
       if (!(error instanceof WrongRevision)) throw error;
     }
   }
 };
 
-/** The likely cause first, and what destroys last. */
+/** The likely cause first, the destructive way last. */
 const wayOn = (between: string): string =>
   `SECRETS_DIR, or the environment, is likely that of another installation: give this one its own back. ${between}Only where they are lost for good, weir secrets accept takes those in place: `;
 
-const faults = (known: Known, { fingerprints: { peppers, masterKey } }: Secrets): string[] => {
+const expectSame = (known: Known, { fingerprints: { peppers, masterKey } }: Secrets): void => {
   const wrong: string[] = [];
   if (!peppers.includes(known.pepper)) {
     wrong.push(
@@ -135,5 +119,5 @@ const faults = (known: Known, { fingerprints: { peppers, masterKey } }: Secrets)
       `MASTER_KEY: this event store has another. ${wayOn('')}requests that are repeated are not known, and the audit log goes on under a key for which nobody vouches`,
     );
   }
-  return wrong;
+  if (wrong.length > 0) throw new BadConfig(wrong);
 };

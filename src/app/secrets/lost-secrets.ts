@@ -1,29 +1,26 @@
 import type { Millis } from '../../clock.ts';
 import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { pepperIdOf, type Secrets } from '../../secrets/master-secrets.ts';
-import { secretsRecords } from './known-secrets.ts';
+import { readSecrets } from './known-secrets.ts';
 
-/** The pepper of a key is gone, so that no gateway that starts takes the key. */
+/** The pepper of a key is lost: no gateway that starts accepts the key. */
 export interface LostSecret {
-  /** What says first that it is gone; null where nothing in the log does. */
+  /** The first record of the loss; null if the log has none. */
   readonly event: Recorded | null;
-  /** False of a past moment of which it is not recorded whether it was there. */
+  /** False if the log does not record whether the pepper was there at that moment. */
   readonly isCertain: boolean;
 }
 
-/** Undefined where the pepper was there at that moment, or nothing says otherwise. */
 export type LostSecrets = (pepperId: string, at: Millis) => LostSecret | undefined;
 
-/**
- * What the log and the secrets at hand say of peppers.
- * @param given undefined where none are at hand
- */
 export const lostSecrets = async (
   store: Pick<EventStore, 'read'>,
   given: Secrets | undefined,
   now: Millis,
 ): Promise<LostSecrets> => {
-  const records = await secretsRecords(store);
+  const records = (await readSecrets(store)).records.flatMap(({ event, peppers }) =>
+    peppers ? [{ event, peppers }] : [],
+  );
   const here = given && new Set(given.peppers.map(pepperIdOf));
   return (pepperId, at) => {
     const isNow = at >= now;
@@ -33,7 +30,7 @@ export const lostSecrets = async (
     const [before, after] = [records.slice(0, count), records.slice(count)];
     const since = before[before.findLastIndex((each) => !lacks(each)) + 1];
     if (since) return { event: since.event, isCertain: true };
-    // It was there, and a later record says that it no longer was.
+    // Later records show that it was dropped after that moment.
     if (before.length > 0 && after.some(lacks)) return undefined;
     return here && !here.has(pepperId) ? { event: null, isCertain: isNow } : undefined;
   };

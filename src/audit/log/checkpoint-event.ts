@@ -7,29 +7,25 @@ import { type Signer, signed } from '../../merkle/note.ts';
 import type { Hash } from '../../merkle/tree.ts';
 import { checkpointStream, type Leaf } from './leaf.ts';
 
-/** A leaf in front of which nothing is missing: where whoever goes on with the tree begins to read. */
+/** A leaf with no gap before it: a gateway reads the log from here on. */
 export interface Anchor {
   readonly stream: string;
   readonly revision: number;
   readonly index: number;
 }
 
-/** What an event `audit.checkpoint` says: the leaves since the one before, and the signed root over all. */
 export interface CheckpointEvent {
   readonly from: number;
   readonly hashes: readonly Hash[];
-  /** Of leaves whose events may be removed, by index. */
   readonly stubs: Readonly<Record<string, string>>;
-  /** The last leaf whose event stays; null while there is none. */
+  /** The last leaf whose event cannot be removed; null if there is none. */
   readonly anchor: Anchor | null;
-  /** Number of the key that has signed. */
   readonly key: number;
   readonly checkpoint: SignedCheckpoint;
 }
 
 const checkpointType = 'audit.checkpoint';
 
-/** The event that adds leaves to a tree, signed. */
 export const newCheckpoint = (parts: {
   readonly tree: Frontier;
   readonly leaves: readonly Leaf[];
@@ -55,7 +51,7 @@ export const newCheckpoint = (parts: {
 
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Reads the event; undefined where it is not what Weir writes. Nothing is said of its truth. */
+/** Undefined unless the event has the form that Weir writes. Verifies no signature. */
 export const checkpointOf = ({ type, data }: Pick<Recorded, 'type' | 'data'>): CheckpointEvent | undefined => {
   const { from, hashes, stubs, anchor, key, note } = data as Record<string, unknown>;
   if (type !== checkpointType || !isNumber(from) || !isNumber(key)) return undefined;
@@ -69,7 +65,7 @@ export const checkpointOf = ({ type, data }: Pick<Recorded, 'type' | 'data'>): C
   return { from, hashes: list, stubs: texts, anchor: (anchor ?? null) as Anchor | null, key, checkpoint };
 };
 
-/** The tree with what a checkpoint adds; undefined where it adds nothing, does not follow, or its root is another. */
+/** The tree extended by a checkpoint; undefined if the checkpoint is empty, does not follow, or has another root. */
 export const followed = (tree: Frontier, { from, hashes, checkpoint }: CheckpointEvent): Frontier | undefined => {
   if (from !== tree.size || hashes.length === 0) return undefined;
   const now = grown(tree, hashes);

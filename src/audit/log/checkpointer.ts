@@ -1,28 +1,24 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { Millis } from '../../clock.ts';
+import { atMost, type Millis } from '../../clock.ts';
 import { publish } from '../../telemetry.ts';
+import { AnotherLog, type LogSigner } from './log-signer.ts';
 import type { CheckpointerOptions, Signing } from './signing.ts';
-import { AnotherLog, signTree, type TreeSigner } from './tree-signer.ts';
+import { signTree } from './tree-signer.ts';
 
 export interface Checkpointer extends Signing {
-  /** Another log is in the place of the one that was followed: nothing is signed until `beginAgain`. */
   leave(): Promise<void>;
   beginAgain(): Promise<void>;
-  /** Signs what no checkpoint covers yet. */
   close(): Promise<void>;
 }
 
 const closingMs: Millis = 1_500;
 
 /**
- * Follows the log and signs its tree. Any number of gateways do so at once: a checkpoint is appended at the exact revision
- * behind the last one, so one of them is first, and all go on from what it has signed.
+ * Several gateways may sign at once: each appends at the exact revision after the last checkpoint, and one succeeds.
  */
 export const startCheckpoints = async (options: CheckpointerOptions): Promise<Checkpointer> => {
-  /** All that is known of a log is gone with it. */
-  let current: TreeSigner | undefined;
+  let current: LogSigner | undefined;
   let unbegun: Error | undefined;
-  /** The tree is read anew, since it was another log's. */
+  /** A second mismatch in a row is reported as an error. */
   let isReadAnew = false;
   let beginning: Promise<void> = Promise.resolve();
 
@@ -64,9 +60,10 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
     leave,
     beginAgain,
     async close() {
-      // Whoever closes has little time, and a store that is away would take it all: the next start covers the rest.
-      await Promise.race([current?.sign(), wait(closingMs, undefined, { ref: false })]);
+      // The time to close is short, and the next start signs the rest.
+      if (current) await atMost(closingMs, current.sign());
       await current?.close();
+      await options.closed?.();
     },
   };
 };

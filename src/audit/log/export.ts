@@ -5,23 +5,21 @@ import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { type Hash, type HashSource, inclusionProof } from '../../merkle/tree.ts';
 import { proofOf } from './proof.ts';
 
-/** What an export is made of. */
 export interface ExportSource {
-  /** Null for all of the log. */
+  /** Null for the whole log. */
   readonly organizationId: string | null;
   readonly checkpoint: SignedCheckpoint;
-  /** Verifier keys, the first one first. */
   readonly keys: readonly string[];
   readonly leaves: HashSource;
   readonly indexOf: (leaf: string, event: Recorded) => number | undefined;
   readonly entries: AsyncIterable<{ readonly event: Recorded; readonly id?: string }>;
-  /** By index: what stays of events that may be removed. Of all of the log only; there each leaf gets a line. */
+  /** Of the whole log alone, by index of the leaf. */
   readonly stubs?: ReadonlyMap<number, string>;
 }
 
 const exportFormat = 'weir-audit-export/1';
 
-/** Undefined of what has no canonical form, which no checkpoint covers. */
+/** An event without a canonical form is covered by no checkpoint. */
 const canonicalIfAny = (event: Recorded): string | undefined => {
   try {
     return canonicalEvent(event);
@@ -31,11 +29,7 @@ const canonicalIfAny = (event: Recorded): string | undefined => {
   }
 };
 
-/**
- * The lines of an export: what it is, each event with the proof that the checkpoint covers it, what stays of the removed ones, and
- * an end that tells a file that was cut off from a whole one. An event that no checkpoint covers is told too: with covered ones
- * behind it, it is not the one that was signed.
- */
+/** Includes uncovered events: one before a covered event has replaced a signed event. */
 export async function* exportLines(source: ExportSource): AsyncGenerator<string> {
   const { organizationId, checkpoint, keys, leaves, indexOf, entries, stubs } = source;
   const digest = createHash('sha256');

@@ -1,36 +1,39 @@
+import { hkdfSync } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import type { Budget } from '../../kernel/store/budget.ts';
 import { logEvent } from '../../kernel/store/log-event.ts';
 import { type Actor, type EventStore, type NewEvent, type Recorded, WrongRevision } from '../../kernel/store/store.ts';
 import { parsedNote, type Signer, signed, signerOf, type Verifier, verifierOf } from '../../merkle/note.ts';
+import { publish } from '../../telemetry.ts';
 import { believedKeys, type KeyBelief, type Keys, type LogKey } from './key-belief.ts';
 import { keyStream } from './leaf.ts';
 
-/** The log's signer by the number of its key. */
 export type Signers = (number: number) => Signer;
 
 const prefix = 'weir/';
 
-/** What the name of the log's keys and the first line of its checkpoints is. */
+/** The name of the log's keys and the first line of its checkpoints. */
 export const originOf = (logId: string): string => `${prefix}${logId}`;
 
-/** @param seedOf what the secrets make of a log's id and the number of a key: 32 bytes */
-export const signersOf = (origin: string, seedOf: (logId: string, number: number) => Buffer): Signers => {
+/** Gateways that share the master key have the same signers; one key does not reveal another (HKDF). */
+export const signersOf = (origin: string, masterKey: Buffer): Signers => {
   const known = new Map<number, Signer>();
+  const logId = origin.slice(prefix.length);
+  const seedOf = (number: number): Buffer =>
+    Buffer.from(hkdfSync('sha256', masterKey, logId, `key ${number} of the audit log`, 32));
   return (number) => {
-    const signer = known.get(number) ?? signerOf(origin, seedOf(origin.slice(prefix.length), number));
+    const signer = known.get(number) ?? signerOf(origin, seedOf(number));
     known.set(number, signer);
     return signer;
   };
 };
 
-/** Whether a key is made of our secrets: nobody without them can have written it before it was in the log. */
+/** Whether a key is derived from our secrets, without which no one can make it. */
 export const isOwn =
   (signers: Signers) =>
   ({ number, verifier }: LogKey): boolean =>
     signers(number).verifier.text === verifier.text;
 
-/** How keys are judged with the secrets at hand. */
 export const beliefOf = (signers: Signers): KeyBelief => ({ isKnown: isOwn(signers), takesFirst: false });
 
 const [started, rotated] = ['audit.key_started', 'audit.key_rotated'];
@@ -38,12 +41,12 @@ const [started, rotated] = ['audit.key_started', 'audit.key_rotated'];
 const rotationText = (number: number, verifier: Verifier): string =>
   `key ${number} of ${verifier.name}\n${verifier.text}\n`;
 
-/** The highest number of a key: nobody rotates it more often. */
+/** Upper bound that keeps numbers in range. */
 export const mostKeys = 1_000_000;
 const isNumber = (value: unknown): boolean =>
   Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= mostKeys;
 
-/** Reads a key event; undefined where it is none. Nothing is said of whose key it is. */
+/** Undefined unless it is a key event. Does not say whether the key is believed. */
 export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | undefined => {
   const { stream, type, revision, position, data } = event;
   if (stream !== keyStream || (type !== started && type !== rotated)) return undefined;
@@ -55,7 +58,6 @@ export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | und
   return { number: number as number, verifier, revision, position, note: isRight ? said : undefined };
 };
 
-/** The log's keys, and the revision of the last event on their stream. */
 export const keysIn = async (
   store: Pick<EventStore, 'read'>,
   belief: KeyBelief,
@@ -71,7 +73,7 @@ export const keysIn = async (
   return { ...keys, revision };
 };
 
-/** @param before who says that it follows; undefined where nobody can, since the master key of the one before is lost */
+/** @param before signs that the key follows; undefined if its master key is lost */
 export const nextKey = (
   signers: Signers,
   number: number,
@@ -85,7 +87,6 @@ export const nextKey = (
   return logEvent(`${rotated} ${verifier.text}`, keyStream, rotated, data, clock, actor);
 };
 
-/** Puts the first key into a log that has none. */
 export const ensureFirstKey = async (
   store: Pick<EventStore, 'read' | 'append'>,
   signers: Signers,
@@ -97,14 +98,14 @@ export const ensureFirstKey = async (
   try {
     await store.append(keyStream, [event], 'no_stream');
   } catch (error) {
-    // Another gateway was first, or somebody else: whose key it is, is judged by whoever reads it.
+    // Another writer was first; readers judge its key.
     if (!(error instanceof WrongRevision)) throw error;
   }
 };
 
 /**
- * From the checkpoint on that covers this, the next key signs.
- * @returns undefined where the secrets have made none of the log's keys, so that nobody could vouch for the next
+ * The next key signs from the first checkpoint that covers this event.
+ * @returns undefined if none of the log's keys is derived from the secrets
  */
 export const rotateKey = async (
   store: Pick<EventStore, 'read' | 'append'>,
@@ -119,4 +120,33 @@ export const rotateKey = async (
   const event = nextKey(signers, last.number + 1, signers(last.number), clock, actor);
   await store.append(keyStream, [event], revision as number);
   return signers(last.number + 1).verifier;
+};
+
+export type FollowedKeys = Awaited<ReturnType<typeof followKeys>>;
+
+/** The keys of a log that is followed. */
+export const followKeys = async (store: Pick<EventStore, 'read'>, signers: Signers) => {
+  const keys = await keysIn(store, beliefOf(signers));
+  const own = (): readonly LogKey[] => keys.believed.filter(isOwn(signers));
+  const report = ({ revision }: LogKey): void => publish('audit.key_passed_over', { stream: keyStream, revision });
+  let lastRevision = keys.revision ?? -1;
+  for (const key of keys.passedOver) report(key);
+  return {
+    get hasOwn(): boolean {
+      return own().length > 0;
+    },
+    passedOver: keys.passedOver,
+    get newestOwn(): LogKey {
+      return own().at(-1)!;
+    },
+    /** Number of the own key in force at a position of the log. */
+    numberAt: (position: bigint): number => (own().findLast((key) => key.position <= position) ?? own()[0]!).number,
+    /** Takes an event of the key stream; one that was taken before has no effect. */
+    add(event: Recorded): void {
+      if (event.revision <= lastRevision) return;
+      lastRevision = event.revision;
+      const key = logKeyOf(event);
+      if (key && !keys.add(key)) report(key);
+    },
+  };
 };

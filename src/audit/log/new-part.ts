@@ -5,13 +5,13 @@ import { checkpointOf } from './checkpoint-event.ts';
 import { beliefOf, isOwn, keysIn, mostKeys, nextKey, type Signers } from './keys.ts';
 import { checkpointStream, keyStream } from './leaf.ts';
 
-/** Whether the note of a checkpoint is what our secrets make of its text, to the byte: a line more would be somebody else's. */
+/** Compares the whole note: an additional signature line would be someone else's. */
 export const isSignedByOurs = (event: Recorded, signers: Signers): boolean => {
   const said = checkpointOf(event);
   return said !== undefined && said.checkpoint.signed === signed(said.checkpoint.note.text, signers(said.key));
 };
 
-/** How many leaves the newest checkpoint covers that our secrets have signed, from this revision on; 0 where there is none. */
+/** Leaves that our newest checkpoint covers, read from this revision on; 0 if there is none. */
 export const coveredFrom = async (
   store: Pick<EventStore, 'read'>,
   signers: Signers,
@@ -24,10 +24,10 @@ export const coveredFrom = async (
 };
 
 /**
- * Begins a part of the log that these secrets sign, where they could not go on with what there is: none of its keys is theirs, or
- * its newest checkpoint is signed by others. It is for an operator to say so, since to whoever knows the keys up to here that
- * part is unproven.
- * @returns the key that signs from now on; undefined where nothing had to be begun
+ * Begins a part of the log that these secrets sign, if they cannot continue: none of its keys is theirs, or others
+ * have signed its newest checkpoint. Only an operator may decide this, because the new part is unproven to anyone who
+ * knows only the earlier keys.
+ * @returns the key that signs from now on; undefined if the secrets can continue
  */
 export const beginNewPart = async (
   store: Pick<EventStore, 'read' | 'append'>,

@@ -10,7 +10,7 @@ const eventIn = (category: string, event: Recorded): DomainEvent =>
     ? upcast(aggregates[category as Category], event)
     : { ...event.data, type: event.type };
 
-/** The events of a log that are entries of one organization's audit log. @param log events of ours, in their order */
+/** The events that are entries of one organization's audit log. @param log events of Weir, in order */
 export async function* entriesOf(log: AsyncIterable<Recorded>, organizationId: string): AsyncGenerator<Recorded> {
   const subjects = new Map<string, Subject>();
   for await (const event of log) {

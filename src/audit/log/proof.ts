@@ -7,20 +7,17 @@ import { checkpointOf } from './checkpoint-event.ts';
 import type { Keys, LogKey } from './key-belief.ts';
 import { checkpointStream, leafOf } from './leaf.ts';
 
-/** A log's leaves as its checkpoints tell them, in memory. */
 export interface LeafList extends HashSource {
   readonly newest: SignedCheckpoint | undefined;
-  /** By index: what stays of events that may be removed. */
   readonly stubs: ReadonlyMap<number, string>;
   indexOf(leaf: string): number | undefined;
 }
 
 const width = 256;
 
-/** Of so many checkpoints at the end of the log the newest is looked for that is signed as it should be. */
+/** How many checkpoints from the end of the log are searched for a valid signature. */
 const mostLookedAt = 256;
 
-/** Finds the newest checkpoint that a believed key has signed, of all that are added in their order. */
 export const newestSigned = ({ believed }: Pick<Keys, 'believed'>) => {
   const last: SignedCheckpoint[] = [];
   return {
@@ -36,10 +33,6 @@ export const newestSigned = ({ believed }: Pick<Keys, 'believed'>) => {
 export const isSignedByOne = ({ origin, note }: SignedCheckpoint, keys: readonly Pick<LogKey, 'verifier'>[]): boolean =>
   keys.some(({ verifier }) => verifier.name === origin && isSignedWith(note, verifier));
 
-/**
- * @param log all events of ours, or those of the stream of checkpoints alone
- * @param keys what is behind the last checkpoint that one of them has signed is covered by none
- */
 export const leafList = async (log: AsyncIterable<Recorded>, keys: Pick<Keys, 'believed'>): Promise<LeafList> => {
   const levels: Hash[][] = [[]];
   const indices = new Map<string, number>();
@@ -74,29 +67,24 @@ export const leafList = async (log: AsyncIterable<Recorded>, keys: Pick<Keys, 'b
   };
 };
 
-/** That an event is in a log: what leads from it to a signed root. */
 export interface EventProof {
   readonly index: number;
-  /** What is hashed behind a zero byte to give the leaf: the canonical form of the event, or its stub. */
+  /** The text that the leaf is the hash of: the canonical event, or its stub. */
   readonly leaf: string;
   readonly hashes: readonly Hash[];
 }
 
-/** Undefined where no checkpoint covers the event. @param leaves up to `size` */
+/** Undefined if no checkpoint up to `size` covers the event. */
 export const proofOf = (
   event: Recorded,
-  {
-    canonical,
-    leaves,
-    indexOf,
-    size,
-  }: {
+  covered: {
     readonly canonical: string;
     readonly leaves: HashSource;
     readonly indexOf: (leaf: string) => number | undefined;
     readonly size: number;
   },
 ): EventProof | undefined => {
+  const { canonical, leaves, indexOf, size } = covered;
   const { hash, stub } = leafOf(event);
   const index = indexOf(hash);
   if (index === undefined || index >= size) return undefined;

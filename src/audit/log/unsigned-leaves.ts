@@ -5,37 +5,31 @@ import { publish } from '../../telemetry.ts';
 import type { Anchor } from './checkpoint-event.ts';
 import { checkpointStream, type Leaf, leafOf } from './leaf.ts';
 
-/** Leaves of one checkpoint: an event of half a MiB at most, where each of them may be removed. */
+/** Keeps the event below half a MiB even if every leaf has a stub. */
 export const mostLeaves = 2_048;
 
 export interface UnsignedLeaf extends Leaf {
   readonly position: bigint;
-  /** Undefined where the event may be removed. */
   readonly anchor?: Omit<Anchor, 'index'>;
 }
 
-/** The leaves of one log that no checkpoint covers, as it stands whenever they are read. */
 export interface UnsignedLeaves {
-  /** Of the last leaf that the tree has, as far as was read; null in front of the first. */
+  /** Position of the last covered leaf, as far as it is known; null at the beginning. */
   readonly place: bigint | null;
-  /**
-   * Up to `mostLeaves` of them, read on one connection.
-   * @param seen told of each of our events that is met
-   */
+  /** Reads up to `mostLeaves` on one connection. @param seen called with each event of Weir */
   read(seen: (event: Recorded) => void): Promise<Reading>;
-  /** What a checkpoint covers is no longer unsigned; where its place is not known yet, it is when it is read. */
+  /** Marks leaves as covered; positions that are not known yet are found by the next read. */
   cover(hashes: readonly Buffer[]): void;
 }
 
 export interface Reading {
   readonly leaves: readonly UnsignedLeaf[];
-  /** Whether there are no more. */
   readonly isAll: boolean;
-  /** It holds: nothing was covered since it began. */
+  /** Keeps the result; valid only if nothing was covered since the read began. */
   settle(): void;
 }
 
-/** Undefined of what has no canonical form: it is nothing of ours, and whoever verifies finds it between what was signed. */
+/** Weir writes no event without a canonical form; a verifier reports it. */
 const leafIfAny = (event: Recorded): Leaf | undefined => {
   try {
     return leafOf(event);
@@ -46,14 +40,13 @@ const leafIfAny = (event: Recorded): Leaf | undefined => {
   }
 };
 
-/** @param covered leaves behind the place that the tree has too: their events come once more, or are gone */
+/** @param covered hashes of covered leaves after `from`, whose events are still to come or are removed */
 export const unsignedLeaves = (
   { store, ours }: { readonly store: Pick<EventStore, 'readAll'>; readonly ours: Ours },
   from: bigint | null,
   covered: Set<string>,
 ): UnsignedLeaves => {
   let place = from;
-  /** As they were last read; to know where they are once a checkpoint covers them. */
   let known: readonly UnsignedLeaf[] = [];
   return {
     get place() {
@@ -71,7 +64,7 @@ export const unsignedLeaves = (
         const leaf = stream === checkpointStream ? undefined : leafIfAny(event);
         if (!leaf) continue;
         if (covered.has(leaf.hash)) {
-          // What is in front of it and in no checkpoint was removed before whoever signed could see it.
+          // Events before it that no checkpoint covers were removed before the signer read them.
           leaves = [];
           met.push(leaf.hash);
           at = position;

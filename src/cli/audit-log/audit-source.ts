@@ -9,7 +9,6 @@ import type { EventStore, Recorded } from '../../kernel/store/store.ts';
 import { notesInPieces, parsedCheckpoint, type SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { type Verifier, verifierOf } from '../../merkle/note.ts';
 import { Failure } from '../../process/failure.ts';
-import { auditKeySeeds } from '../../secrets/audit-key.ts';
 import { newestEvent } from '../operator.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
@@ -36,7 +35,7 @@ export const ownSigners = async (config: Config, store: EventStore): Promise<Sig
   const logId = await knownLogId(store);
   const secrets = await secretsAtHand(config);
   if (!secrets || logId === undefined) return undefined;
-  return signersOf(originOf(logId), auditKeySeeds(secrets.masterKey));
+  return signersOf(originOf(logId), secrets.masterKey);
 };
 
 /** Without the secrets, the first key of the log is trusted as it is. */

@@ -32,4 +32,4 @@ export const committed = async (writing: Promise<unknown>): Promise<void> => {
 const closeMs: Millis = 100;
 
 /** Closes an environment without pending writes. lmdb-js never finishes that after a failed commit; the files are sound. */
-export const closed = (root: { close(): Promise<void> }): Promise<void> => atMost(closeMs, root.close());
+export const closed = (root: { close(): Promise<void> }): Promise<unknown> => atMost(closeMs, root.close());

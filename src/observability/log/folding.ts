@@ -1,6 +1,6 @@
 import type { SignalName, Signals } from '../../telemetry.ts';
 
-/** A signal to be logged. @param repeated how often the same has been said in the last minute, if it has */
+/** @param repeated how often the same was suppressed in the last minute */
 export type Tell = (name: SignalName, signal: object, repeated?: number) => void;
 
 interface Repeats {
@@ -10,10 +10,10 @@ interface Repeats {
 }
 
 const foldMs = 60_000;
-/** Different things in one minute; what goes beyond is told by its name alone. */
+/** Different signals in one minute; beyond that, signals are told apart by name alone. */
 const mostKept = 1_000;
 
-/** Deeds, not states: each of them is one of its own, and operators count them. And progress, which says how seldom it is told. */
+/** Events that operators count, and progress, which has its own interval. */
 const neverFolded: ReadonlySet<SignalName> = new Set<SignalName>([
   'command.recorded',
   'prices.declared',
@@ -22,7 +22,7 @@ const neverFolded: ReadonlySet<SignalName> = new Set<SignalName>([
   'projection.catching_up',
 ]);
 
-/** What makes two signals the same: their words, not their numbers, and not the request in which it was noticed. */
+/** Signals are the same if their texts are; numbers and the request do not count. */
 const keyOf = (name: SignalName, signal: object): string => {
   let key: string = name;
   for (const [field, value] of Object.entries(signal)) {
@@ -33,10 +33,7 @@ const keyOf = (name: SignalName, signal: object): string => {
   return key;
 };
 
-/**
- * Tells a signal at once, and what is the same a minute later, together: what happens once a second is a line a minute.
- * @param later sets a timer that keeps no process alive
- */
+/** Passes a signal on at once, and repeats within a minute together at its end. */
 export const folding = (
   tell: Tell,
   later: (ms: number, then: () => void) => void = (ms, then) => void setTimeout(then, ms).unref(),
@@ -70,7 +67,6 @@ export const folding = (
         before.count += 1;
       }
     },
-    /** Tells what there is to be told. */
     flush,
   };
 };

@@ -1,4 +1,5 @@
 import { type DestinationStream, destination, type Level, type Logger, pino } from 'pino';
+import { atMost } from '../../clock.ts';
 import { errorText } from '../../error-text.ts';
 import { onSignal, type SignalName, type Signals } from '../../telemetry.ts';
 import type { Finished } from '../requests/observation.ts';
@@ -7,37 +8,29 @@ import { pretty } from './pretty.ts';
 
 export interface LogOptions {
   readonly level: Level | 'silent';
-  /** For people, or an object a line for machines. */
   readonly format: 'pretty' | 'json';
-  /** Whether whoever reads it knows colors. */
   readonly isColored?: boolean;
-  /** Which part of the requests is written down: 0 none, 1 all. */
+  /** Share of the requests that is logged, 0 to 1. */
   readonly accessShare: number;
-  /** Default: standard error. */
   readonly fd?: number;
 }
 
-/** What Weir says of itself while it serves. */
 export interface Log {
-  /** @param fields that are no secret */
   info(fields: object, message: string): void;
-  /** Writes a request down, by lot where not all of them are; undefined where none is. */
+  /** Undefined if requests are not logged. */
   readonly access: ((request: Finished) => void) | undefined;
-  /** Lines that were thrown away because the ones before have not been read. */
+  /** Lines that were dropped because the reader is too slow. */
   readonly dropped: number;
-  /** Ends it. @returns whether all of it has been read, or may never be */
   close(): Promise<'written' | 'stuck'>;
 }
 
 const standardError = 2;
-/** Characters that wait for a slow reader; what comes then is thrown away. */
+/** Characters that wait for a slow reader; further lines are dropped. */
 const mostWaiting = 16 * 1024 * 1024;
-/** Longest wait for the last lines to be taken. */
 const lastMs = 1_000;
-/** How long what could not be written waits, on a full disk for instance, where no new line tries it earlier. */
+/** How long unwritten lines wait, for instance on a full disk, if no new line comes earlier. */
 const againMs = 1_000;
 
-/** What an operator should look into, although the gateway goes on. */
 const warnings: ReadonlySet<SignalName> = new Set([
   'first_run.unfinished',
   'store.awaited',
@@ -77,11 +70,10 @@ const telling =
 
 const hundredths = (ms: number): number => Math.round(ms * 100) / 100;
 
-/** A request as the access log has it: ids, names of ours and numbers. What is not known is left out. */
 const accessLine = ({ requestId, keyId, method, target, status, durationMs, model, asked }: Finished): object => ({
   request_id: requestId,
   key_id: keyId,
-  // A method that is none of the route's is the client's word.
+  // A method without a route is client input.
   ...(target !== undefined && { method, route: target.path }),
   status,
   model,
@@ -93,15 +85,14 @@ const accessLine = ({ requestId, keyId, method, target, status, durationMs, mode
   ...(asked !== undefined && { upstream_ms: hundredths(asked.durationMs) }),
 });
 
-/** Opens the log and listens to every signal. No line waits for its reader. */
+/** Logs every signal. Never blocks. */
 export const openLog = ({ level, format, isColored = false, accessShare, fd = standardError }: LogOptions): Log => {
-  // With no least length at all it would not write what waits when it is told to.
+  // Without a least length `flush` would not write what waits.
   const out = destination({ dest: fd, sync: false, maxLength: mostWaiting, minLength: 1 });
   let dropped = 0;
   out.on('drop', () => {
     dropped += 1;
   });
-  // A log that cannot be written ends no gateway: what waits is written when it can be.
   let again: NodeJS.Timeout | undefined;
   out.on('error', () => {
     again ??= setTimeout(() => {
@@ -127,18 +118,13 @@ export const openLog = ({ level, format, isColored = false, accessShare, fd = st
     async close() {
       ended();
       flush();
-      let late: NodeJS.Timeout | undefined;
-      const stuck = new Promise<'stuck'>((resolve) => {
-        late = setTimeout(() => resolve('stuck'), lastMs);
-      });
-      const written = new Promise<'written'>((resolve) => out.once('close', () => resolve('written')));
+      const closed = new Promise<void>((resolve) => out.once('close', resolve));
       out.end();
-      const how = await Promise.race([written, stuck]);
-      clearTimeout(late);
+      const isWritten = await atMost(lastMs, closed);
       clearTimeout(again);
-      // At the exit it would be written to the end, by nobody who could do anything else.
-      if (how === 'stuck') out.destroy();
-      return how;
+      // Node would flush it at exit and block.
+      if (!isWritten) out.destroy();
+      return isWritten ? 'written' : 'stuck';
     },
   };
 };

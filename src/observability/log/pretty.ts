@@ -1,6 +1,3 @@
-/** A line of the log for people. */
-
-/** As terminals number colors. */
 const grey = 90;
 
 const names: Readonly<Record<number, readonly [name: string, color: number]>> = {
@@ -16,7 +13,7 @@ type Paint = (text: string, color: number) => string;
 const colored: Paint = (text, color) => `\u001b[${color}m${text}\u001b[0m`;
 const uncolored: Paint = (text) => text;
 
-/** Controls as escapes, but for new lines: a terminal must not obey what a name or a message holds. */
+/** Escapes control characters but new lines: a terminal must not obey a name or a message. */
 const harmless = (text: string): string =>
   text.replace(
     /(?!\n)[\p{Cc}\p{Bidi_Control}]/gu,
@@ -33,14 +30,8 @@ const timeOf = (ms: number): string => {
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 };
 
-/** The process and its machine are known to whoever looks at its terminal. */
 const unsaid: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'err']);
 
-/**
- * One line as the logger writes it, with local time, and the stack of an error below.
- * @param line JSON
- * @param isColored for a terminal that knows colors
- */
 export const pretty = (line: string, isColored: boolean): string => {
   const paint = isColored ? colored : uncolored;
   const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;

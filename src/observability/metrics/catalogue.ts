@@ -1,4 +1,4 @@
-/** Every metric of Weir's own: what the registry has and the README lists. Those of Node and the process come beside them. */
+/** Every metric of Weir; the README's table is made from it. */
 
 interface Described {
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -6,141 +6,100 @@ interface Described {
   readonly help: string;
 }
 
+const metric =
+  (type: Described['type']) =>
+  (labels: readonly string[], help: string): Described => ({ type, labels, help });
+const [counter, gauge, histogram] = [metric('counter'), metric('gauge'), metric('histogram')] as const;
+
 export const catalogue = {
-  weir_build_info: { type: 'gauge', labels: ['version'], help: 'Always 1: which version of Weir this is.' },
-  weir_http_requests_total: {
-    type: 'counter',
-    labels: ['method', 'route', 'status'],
-    help: 'Requests by route and status; 499 for a connection that ended before its answer began.',
-  },
-  weir_http_request_duration_seconds: {
-    type: 'histogram',
-    labels: ['method', 'route'],
-    help: 'From the headers of a request to the end of its answer, upstream and client included.',
-  },
-  weir_http_requests_in_flight: {
-    type: 'gauge',
-    labels: [],
-    help: 'Requests that wait for a body, a handler or a reader.',
-  },
-  weir_http_streams_open: { type: 'gauge', labels: [], help: 'Answers that are sent while they are being made.' },
-  weir_http_buffered_bytes: {
-    type: 'gauge',
-    labels: [],
-    help: 'Bytes of bodies and answers held by requests in flight.',
-  },
-  weir_certificate_expiry_timestamp_seconds: {
-    type: 'gauge',
-    labels: [],
-    help: 'When the certificate that is served expires, in seconds since 1970; without TLS there is none.',
-  },
-  weir_gateway_overhead_seconds: {
-    type: 'histogram',
-    labels: [],
-    help: 'What the gateway itself adds to a request for a model before the first byte of its answer.',
-  },
-  weir_rate_limit_refusals_total: {
-    type: 'counter',
-    labels: ['scope', 'metric'],
-    help: 'Answers 429 by the limit that they name; scope address for unknown credentials.',
-  },
-  weir_tokens_total: {
-    type: 'counter',
-    labels: ['model', 'kind'],
-    help: 'Tokens of requests that upstreams were asked for: input, output, cache_creation, cache_read.',
-  },
-  weir_upstream_requests_total: {
-    type: 'counter',
-    labels: ['model', 'status'],
-    help: 'Requests given to upstreams, by the status that the client got for it; 499 where it left before the end.',
-  },
-  weir_upstream_first_byte_seconds: {
-    type: 'histogram',
-    labels: ['model'],
-    help: 'From asking an upstream to the first piece of an answer that is streamed.',
-  },
-  weir_upstream_duration_seconds: {
-    type: 'histogram',
-    labels: ['model'],
-    help: 'From asking an upstream to the end of its answer, or its failure.',
-  },
-  weir_upstream_breaker_open: {
-    type: 'gauge',
-    labels: ['model', 'upstream'],
-    help: 'Of models with several upstreams: 1 for one that gets no requests but a probe now and then.',
-  },
-  weir_check_ok: {
-    type: 'gauge',
-    labels: ['check'],
-    help: '1 for each thing that readiness depends on and that is there.',
-  },
-  weir_audit_log_signed: {
-    type: 'gauge',
-    labels: [],
-    help: '1 while this gateway signs the audit log; 0 where that stands still or the secrets have made none of its keys.',
-  },
-  weir_audit_keys_passed_over: {
-    type: 'gauge',
-    labels: [],
-    help: 'Keys in the audit log for which nobody vouches: somebody has written them there.',
-  },
-  weir_store_up: { type: 'gauge', labels: [], help: '1 while the event store takes commands.' },
-  weir_store_append_seconds: { type: 'histogram', labels: [], help: 'Appends to the event store that succeeded.' },
-  weir_store_append_failures_total: {
-    type: 'counter',
-    labels: [],
-    help: 'Appends to the event store that failed, those of a command that came too late among them.',
-  },
-  weir_store_probe_seconds: {
-    type: 'gauge',
-    labels: [],
-    help: 'How long the last look at the end of the log took; there are two looks a second while the store is there.',
-  },
-  weir_projection_lag_seconds: {
-    type: 'gauge',
-    labels: [],
-    help: 'The lists and the keys show everything that had happened so long ago; it is up to half a second at rest.',
-  },
-  weir_usage_journal_lag_seconds: {
-    type: 'gauge',
-    labels: [],
-    help: 'Accounts of requests that are older than this are in the event store; the others wait in the journal.',
-  },
-  weir_usage_journal_full: {
-    type: 'gauge',
-    labels: [],
-    help: '1 while accounts cannot be kept and requests for models are refused for that.',
-  },
-  weir_limit_records: {
-    type: 'gauge',
-    labels: ['family'],
-    help: 'Keys, projects and organizations whose windows are counted.',
-  },
-  weir_limit_window_bytes: {
-    type: 'gauge',
-    labels: ['family'],
-    help: 'Memory that the windows of the limits have taken.',
-  },
-  weir_signals_total: {
-    type: 'counter',
-    labels: ['signal'],
-    help: 'What was said in the log, by name, repeats included.',
-  },
-  weir_log_lines_dropped_total: {
-    type: 'counter',
-    labels: [],
-    help: 'Lines of the log that were thrown away, since nobody read the ones before.',
-  },
-} as const satisfies Readonly<Record<string, Described>>;
+  weir_build_info: gauge(['version'], 'Always 1: which version of Weir this is.'),
+  weir_http_requests_total: counter(
+    ['method', 'route', 'status'],
+    'Requests by route and status; 499 for a connection that ended before its answer began.',
+  ),
+  weir_http_request_duration_seconds: histogram(
+    ['method', 'route'],
+    'From the headers of a request to the end of its answer, upstream and client included.',
+  ),
+  weir_http_requests_in_flight: gauge([], 'Requests that wait for a body, a handler or a reader.'),
+  weir_http_streams_open: gauge([], 'Answers that are sent while they are being made.'),
+  weir_http_buffered_bytes: gauge([], 'Bytes of bodies and answers held by requests in flight.'),
+  weir_certificate_expiry_timestamp_seconds: gauge(
+    [],
+    'When the certificate that is served expires, in seconds since 1970; without TLS there is none.',
+  ),
+  weir_gateway_overhead_seconds: histogram(
+    [],
+    'What the gateway itself adds to a request for a model before the first byte of its answer.',
+  ),
+  weir_rate_limit_refusals_total: counter(
+    ['scope', 'metric'],
+    'Answers 429 by the limit that they name; scope address for unknown credentials.',
+  ),
+  weir_tokens_total: counter(
+    ['model', 'kind'],
+    'Tokens of requests that upstreams were asked for: input, output, cache_creation, cache_read.',
+  ),
+  weir_upstream_requests_total: counter(
+    ['model', 'status'],
+    'Requests given to upstreams, by the status that the client got for it; 499 where it left before the end.',
+  ),
+  weir_upstream_first_byte_seconds: histogram(
+    ['model'],
+    'From asking an upstream to the first piece of an answer that is streamed.',
+  ),
+  weir_upstream_duration_seconds: histogram(
+    ['model'],
+    'From asking an upstream to the end of its answer, or its failure.',
+  ),
+  weir_upstream_breaker_open: gauge(
+    ['model', 'upstream'],
+    'Of models with several upstreams: 1 for one that gets no requests but a probe now and then.',
+  ),
+  weir_check_ok: gauge(['check'], '1 for each thing that readiness depends on and that is there.'),
+  weir_audit_log_signed: gauge(
+    [],
+    '1 while this gateway signs the audit log; 0 where that stands still or the secrets have made none of its keys.',
+  ),
+  weir_audit_keys_passed_over: gauge(
+    [],
+    'Keys in the audit log for which nobody vouches: somebody has written them there.',
+  ),
+  weir_store_up: gauge([], '1 while the event store takes commands.'),
+  weir_store_append_seconds: histogram([], 'Appends to the event store that succeeded.'),
+  weir_store_append_failures_total: counter(
+    [],
+    'Appends to the event store that failed, those of a command that came too late among them.',
+  ),
+  weir_store_probe_seconds: gauge(
+    [],
+    'How long the last look at the end of the log took; there are two looks a second while the store is there.',
+  ),
+  weir_projection_lag_seconds: gauge(
+    [],
+    'The lists and the keys show everything that had happened so long ago; it is up to half a second at rest.',
+  ),
+  weir_usage_journal_lag_seconds: gauge(
+    [],
+    'Accounts of requests that are older than this are in the event store; the others wait in the journal.',
+  ),
+  weir_usage_journal_full: gauge([], '1 while accounts cannot be kept and requests for models are refused for that.'),
+  weir_limit_records: gauge(['family'], 'Keys, projects and organizations whose windows are counted.'),
+  weir_limit_window_bytes: gauge(['family'], 'Memory that the windows of the limits have taken.'),
+  weir_signals_total: counter(['signal'], 'What was said in the log, by name, repeats included.'),
+  weir_log_lines_dropped_total: counter(
+    [],
+    'Lines of the log that were thrown away, since nobody read the ones before.',
+  ),
+};
 
 export type MetricName = keyof typeof catalogue;
 
-/** For the README. */
 export const metricsTable = (): string =>
   [
     '| metric | type | labels | what it is |',
     '| --- | --- | --- | --- |',
-    ...Object.entries<Described>(catalogue).map(
+    ...Object.entries(catalogue).map(
       ([name, { type, labels, help }]) =>
         `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
     ),

@@ -1,19 +1,23 @@
-/** Seconds: from what the gateway adds by itself to the longest upstream call. */
+/** Seconds. */
 const overheadBounds = [
   0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ];
 const latencyBounds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** One histogram without labels: a request adds to numbers, and a scrape reads them. */
+/** A histogram that costs a request only additions. */
 export class Distribution {
   readonly bounds: readonly number[];
-  /** By bound, not cumulated; the last is of what exceeds them all. */
+  /** By bound, not cumulative; the last is above all bounds. */
   readonly counts: Float64Array;
   sum = 0;
 
   constructor(bounds: readonly number[]) {
     this.bounds = bounds;
     this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  get isUsed(): boolean {
+    return this.counts.some((count) => count > 0);
   }
 
   add(seconds: number): void {
@@ -28,11 +32,9 @@ export class Distribution {
 export const latencies = (): Distribution => new Distribution(latencyBounds);
 export const overheads = (): Distribution => new Distribution(overheadBounds);
 
-/** Statuses of answers, 100 to 599. */
 const leastStatus = 100;
 const statuses = 500;
 
-/** A count for each status. */
 export class ByStatus {
   readonly #counts = new Float64Array(statuses);
 

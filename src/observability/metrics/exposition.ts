@@ -7,10 +7,8 @@ export interface Sample {
   readonly value: number | Distribution;
 }
 
-/** Where each metric is read, when somebody asks. */
 export type Samples = Partial<Readonly<Record<MetricName, () => readonly Sample[]>>>;
 
-/** A gauge or a counter without labels. */
 export const only = (value: number): readonly Sample[] => [{ labels: {}, value }];
 
 const seriesOf = (name: string, { labels, value }: Sample) => {
@@ -32,10 +30,10 @@ const seriesOf = (name: string, { labels, value }: Sample) => {
   ];
 };
 
-/** Of Node: gauges whose names say that they count, which Prometheus would take for counters. */
+/** Node's gauges with names of counters. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Loaded only where metrics are asked for. @param samples of all that the catalogue has */
+/** Loads the package only if metrics are configured. */
 export const registryOf = async (samples: Required<Samples>): Promise<Registry> => {
   const { Registry, collectDefaultMetrics } = await import('prom-client');
   const registry = new Registry();
@@ -53,8 +51,8 @@ export const registryOf = async (samples: Required<Samples>): Promise<Registry> 
         values: samples[name]().flatMap((sample) => seriesOf(name, sample)),
       }),
     };
-    // What a registry needs of a metric: its name and its values. The classes of the package keep values by labels, and
-    // find them by a text made of these: a microsecond for each of them and request.
+    // The registry needs only the name and the values of a metric. The package's own classes key values by a string
+    // of labels, which costs a microsecond for each label set and request.
     registry.registerMetric(metric as unknown as Metric);
   }
   return registry;

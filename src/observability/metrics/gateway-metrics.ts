@@ -4,9 +4,8 @@ import { version } from '../../version.ts';
 import { latencies } from './cells.ts';
 import { only, type Sample, type Samples } from './exposition.ts';
 
-/** What is asked of the parts of the gateway at each scrape; nothing of it is measured in between. */
+/** Read at each scrape, not measured in between. */
 export interface Sources {
-  /** Undefined until it listens. */
   readonly server: () =>
     | {
         readonly inFlight: number;
@@ -15,12 +14,9 @@ export interface Sources {
         readonly validTo: Date | undefined;
       }
     | undefined;
-  /** By family. */
   readonly windows: Readonly<Record<string, { readonly size: number; readonly slab: { readonly bytes: number } }>>;
   readonly refusals: () => Iterable<{ readonly scope: string; readonly metric: string; readonly count: number }>;
-  /** Of models with several upstreams: which get no requests at the moment. */
   readonly breakers: () => Iterable<{ readonly model: string; readonly upstream: string; readonly isOpen: boolean }>;
-  /** Why each is not there, or undefined where it is. */
   readonly checks: Readonly<Record<string, () => string | undefined>>;
   readonly signing: () => { readonly isSigned: boolean; readonly passedOver: readonly unknown[] };
   readonly isStoreUp: () => boolean;
@@ -32,7 +28,6 @@ export interface Sources {
 const zeroOrOne = (is: boolean): number => (is ? 1 : 0);
 const seconds = (ms: Millis): number => ms / 1000;
 
-/** What is read of the parts of the gateway. */
 export const gatewayMetrics = (sources: Sources) => {
   const { server, windows, refusals, breakers, checks, signing, isStoreUp, projections, accounts, droppedLines } =
     sources;
@@ -65,7 +60,6 @@ export const gatewayMetrics = (sources: Sources) => {
   } satisfies Samples;
 };
 
-/** How long the event store takes. */
 export class StoreMetrics {
   readonly #clock: Clock;
   readonly #appends = latencies();
@@ -76,7 +70,6 @@ export class StoreMetrics {
     this.#clock = clock;
   }
 
-  /** Measures an append. */
   async append<T>(call: () => Promise<T>): Promise<T> {
     const began = this.#clock.monotonic();
     try {
@@ -89,7 +82,7 @@ export class StoreMetrics {
     }
   }
 
-  /** A look at the end of the log has come back. */
+  /** Takes the answer of a poll of the log's end. */
   seen(askedAt: Millis): void {
     this.#probeMs = this.#clock.monotonic() - askedAt;
   }
@@ -103,10 +96,9 @@ export class StoreMetrics {
   }
 }
 
-/** How often each thing was said: all begin at 0, or a rate would not show what is said for the first time. */
+/** Every count begins at 0, so that a rate shows the first signal. */
 export class SignalCounts {
   readonly #counts = new Map(signalNames.map((name) => [name, 0]));
-  /** Ends the counting. */
   readonly close = onSignal((name) => void this.#counts.set(name, this.#counts.get(name)! + 1));
 
   get samples() {

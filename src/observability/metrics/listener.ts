@@ -8,14 +8,9 @@ export interface MetricsListener {
   close(): Promise<void>;
 }
 
-/** A scraper sends next to nothing, and soon. */
 const patienceMs = 10_000;
 
-/**
- * Serves `GET /metrics` and nothing else, on a listener of its own: what is told here is for the operator alone.
- * @param port 0 takes a free one
- * @throws Error one sentence, when it cannot listen there
- */
+/** On a separate listener, for the operator alone. @throws Error, one sentence, if it cannot listen */
 export const serveMetrics = async (
   { host, port }: { readonly host: string; readonly port: number },
   registry: Pick<Registry, 'metrics' | 'contentType'>,

@@ -19,7 +19,7 @@ interface ModelCells {
   cacheRead: number;
 }
 
-/** What no route takes, and models that nobody has declared. */
+/** Unknown routes and undeclared models. */
 const other = 'other';
 
 const routeCells = (method: string, route: string): RouteCells => ({
@@ -37,26 +37,20 @@ const modelCells = (): ModelCells => ({
   cacheRead: 0,
 });
 
-/**
- * What is counted of requests. Labels are routes as they are documented and models as they are declared, never what a
- * client has sent: their number is bounded. A request costs look-ups of what is there and additions; the text of a scrape
- * is made when it is asked for.
- */
+/** Labels are documented routes and declared models, never client input, so that their number is bounded. */
 export class RequestMetrics {
   readonly #routes = new Map<Endpoint, RouteCells>();
-  /** HEAD has the route of its GET. */
+  /** A HEAD has the route of its GET. */
   readonly #heads = new Map<Endpoint, RouteCells>();
   readonly #noRoute = routeCells(other, other);
   readonly #models = new Map<string, ModelCells>();
   readonly #otherModel = modelCells();
   readonly #overhead = overheads();
 
-  /** @param models the ids of those that are declared */
   constructor(models: Iterable<string>) {
     this.declare(models);
   }
 
-  /** Counts the requests for these too, from now on. */
   declare(models: Iterable<string>): void {
     for (const id of models) if (!this.#models.has(id)) this.#models.set(id, modelCells());
   }
@@ -91,30 +85,11 @@ export class RequestMetrics {
     return cells;
   }
 
-  *#everyRoute(): Generator<RouteCells, void> {
-    yield* this.#routes.values();
-    yield* this.#heads.values();
-    yield this.#noRoute;
-  }
-
-  *#everyModel(): Generator<readonly [model: string, cells: ModelCells], void> {
-    yield* this.#models;
-    yield [other, this.#otherModel];
-  }
-
-  /** What a scrape gets. */
   get samples() {
     const routes = () =>
-      [...this.#everyRoute()].filter(({ duration: { counts } }) => counts.some((count) => count > 0));
+      [...this.#routes.values(), ...this.#heads.values(), this.#noRoute].filter(({ duration }) => duration.isUsed);
     const models = () =>
-      [...this.#everyModel()].filter(
-        ([
-          ,
-          {
-            duration: { counts },
-          },
-        ]) => counts.some((count) => count > 0),
-      );
+      [...this.#models, [other, this.#otherModel] as const].filter(([, { duration }]) => duration.isUsed);
     return {
       weir_http_requests_total: () =>
         routes().flatMap(({ labels, statuses }) =>

@@ -13,15 +13,13 @@ const noUsage: Usage = {
   cache_read_input_tokens: 0,
 };
 
-/** What an upstream says need not be a count. */
+/** An upstream may report anything. */
 const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count), Number.MAX_SAFE_INTEGER) : 0);
 
-/** Whose credential a request had. */
 interface Whose {
   readonly id: string;
 }
 
-/** Tokens as the account of the request has them. */
 export interface Tokens {
   readonly input: number;
   readonly output: number;
@@ -29,37 +27,32 @@ export interface Tokens {
   readonly cacheRead: number;
 }
 
-/** What became of a request at its upstream. */
 export interface Asked {
   readonly metered: Metered;
-  /** What the client gets for it; 499 where it left before the end. */
+  /** The client's status; 499 if it left before the end. */
   readonly status: number;
   readonly durationMs: Millis;
-  /** Undefined for an answer that came in one piece, or not at all. */
   readonly firstPieceMs: Millis | undefined;
   readonly tokens: Tokens;
 }
 
-/** A request that is over. Nothing of it comes from the client but what Weir has found to be a route, a key or a model. */
+/** Contains no client input but known routes, keys and models. */
 export interface Finished {
   readonly requestId: string;
   readonly method: string;
-  /** Undefined where no route takes it. */
   readonly target: Endpoint | undefined;
-  /** 499 where the connection ended before the answer began. */
+  /** 499 if the connection ended before the answer began. */
   readonly status: number;
   readonly durationMs: Millis;
-  /** Of the credential, whether it works or not; undefined where nobody was identified. */
+  /** Of the credential, valid or not; undefined if it is unknown. */
   readonly keyId: string | undefined;
-  /** Of those that are declared; undefined where the request is for none of them or was refused before that was known. */
+  /** Undefined unless the request reached a declared model. */
   readonly model: string | undefined;
-  /** Undefined where no upstream was asked. */
   readonly asked: Asked | undefined;
-  /** What the gateway took for itself until the first byte of the answer; undefined where no upstream has answered. */
+  /** The gateway's own time until the first byte of the answer; undefined if no upstream has answered. */
   readonly overheadMs: Millis | undefined;
 }
 
-/** The spans of one request. */
 export interface Spans {
   asks(metered: Metered): void;
   asked(asked: Asked): void;
@@ -70,14 +63,13 @@ export interface Spans {
 export interface Observers {
   readonly clock: Clock;
   readonly finished: readonly ((request: Finished) => void)[];
-  /** Begins the spans of a request; undefined where nothing is traced. */
   readonly spansOf?: ((head: WatchedHead, target: Endpoint | undefined) => Spans) | undefined;
 }
 
-/** As nginx has it: the client has closed the connection. */
+/** As in nginx: the client has closed the connection. */
 const clientGone = 499;
 
-/** An upstream's answer on its way: the meter of the account, and what is measured beside it. */
+/** Measures an upstream's answer around the meter of its account. */
 class Measured implements Meter, Asked {
   readonly metered: Metered;
   readonly askedAt: Millis;
@@ -131,16 +123,15 @@ class Measured implements Meter, Asked {
   #end(status: number): void {
     this.status = status;
     this.completeAt = this.#clock.monotonic();
-    // The span of the upstream ends with its answer, that of the request when the client has got it.
+    // The upstream's span ends with its answer, that of the request when the client has received it.
     this.#spans?.asked(this);
   }
 
-  /** The request is over, whether the answer is or not: nothing more is measured. */
+  /** The request is over: measures no more of the answer. */
   leave(now: Millis): void {
     this.completeAt ??= now;
   }
 
-  /** Once it is over. */
   get durationMs(): Millis {
     return this.completeAt! - this.askedAt;
   }
@@ -149,15 +140,12 @@ class Measured implements Meter, Asked {
     return this.firstPieceAt === undefined ? undefined : this.firstPieceAt - this.askedAt;
   }
 
-  /** When the first of an answer came, if anything of one did. */
+  /** When the first part of an answer came, if any did. */
   get cameAt(): Millis | undefined {
     return this.#usage === undefined ? undefined : (this.firstPieceAt ?? this.completeAt);
   }
 
-  /**
-   * Counted as the account of the request counts them: what an upstream does not report is estimated, and one that fails
-   * before it has sent anything has taken nothing.
-   */
+  /** As they are charged: unreported tokens are estimated; a failure before any answer costs nothing. */
   get tokens(): Tokens {
     const usage = this.#usage ?? noUsage;
     const sent = this.#sentTokens;
@@ -173,8 +161,9 @@ class Measured implements Meter, Asked {
   }
 }
 
-/** One request, from its headers to its end; what the observers are told is this object. */
 class Observation implements Watched<Whose>, Finished {
+  readonly requestId: string;
+  readonly method: string;
   readonly target: Endpoint | undefined;
   status = clientGone;
   durationMs: Millis = 0;
@@ -182,29 +171,21 @@ class Observation implements Watched<Whose>, Finished {
   model: string | undefined;
   asked: Measured | undefined;
   readonly #observers: Observers;
-  readonly #head: WatchedHead;
   readonly #spans: Spans | undefined;
   readonly #beganAt: Millis;
-  /** When its headers had been judged, where a body was waited for after that. */
+  /** When the headers were accepted, if a body was awaited after that. */
   #waitsAt: Millis | undefined;
   #arrivedAt: Millis;
   #answeredAt: Millis | undefined;
 
   constructor(observers: Observers, head: WatchedHead, target: Endpoint | undefined) {
     this.#observers = observers;
-    this.#head = head;
+    this.requestId = head.requestId;
+    this.method = head.method;
     this.target = target;
     this.#beganAt = observers.clock.monotonic();
     this.#arrivedAt = this.#beganAt;
     this.#spans = observers.spansOf?.(head, target);
-  }
-
-  get requestId(): string {
-    return this.#head.requestId;
-  }
-
-  get method(): string {
-    return this.#head.method;
   }
 
   get trace(): TraceContext | undefined {
@@ -234,13 +215,13 @@ class Observation implements Watched<Whose>, Finished {
     if (this.asked !== undefined) this.#answeredAt = this.#observers.clock.monotonic();
   }
 
-  /** Without the time in which the client sends its body or takes its answer, and that of the upstream. */
+  /** Without the client's upload and download, and without the upstream. */
   get overheadMs(): Millis | undefined {
     const { asked } = this;
     const cameAt = asked?.cameAt;
     if (asked === undefined || cameAt === undefined || this.#answeredAt === undefined) return undefined;
     const judgedMs = this.#waitsAt === undefined ? 0 : this.#waitsAt - this.#beganAt;
-    // An answer whose upstream is slow begins without it.
+    // The answer to a slow upstream begins before it.
     return judgedMs + (asked.askedAt - this.#arrivedAt) + Math.max(0, this.#answeredAt - cameAt);
   }
 
@@ -255,7 +236,6 @@ class Observation implements Watched<Whose>, Finished {
   }
 }
 
-/** Measures each request and tells of it when it is over. */
 export const watchOf = (observers: Observers): Watch<Whose> => ({
   begin: (head, target) => new Observation(observers, head, target),
 });

@@ -4,9 +4,8 @@ import { timeOfId } from '../../ids.ts';
 const hidden = 'REDACTED';
 
 /**
- * The path of a request for its span: as it was sent, but of what stands for a parameter of the route only an id of Weir's own or
- * a model that is declared. Anything else may be a key or a prompt, and so may all of a path that no route takes.
- * @param path without the query
+ * Parameters other than own ids and declared models may be keys or prompts and are hidden, and so is the whole path of
+ * an unknown route.
  */
 export const shownPath = (
   path: string,

@@ -1,4 +1,4 @@
-import type { Context, Span, SpanContext } from '@opentelemetry/api';
+import type { Context, Tracer as OtelTracer, Span, SpanContext } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { atMost, type Millis } from '../../clock.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
@@ -12,19 +12,16 @@ import { shownPath } from './shown-path.ts';
 
 export interface Tracing {
   readonly spansOf: (head: WatchedHead, target: Endpoint | undefined) => Spans;
-  /** Sends what has not been sent, for a second at most. */
   close(): Promise<void>;
 }
 
-/** What spans say that no request tells. */
 interface Gateway {
-  /** By which clients reach it, as far as it knows: a proxy in front may speak another. */
+  /** Of Weir itself: a proxy in front may use another. */
   readonly scheme: 'http' | 'https';
-  /** Who is asked for a declared model, in the words of `gen_ai.provider.name`; undefined for any other text. */
+  /** `gen_ai.provider.name` of a declared model; undefined for any other text. */
   readonly providerOf: (model: string) => string | undefined;
 }
 
-/** The names of a span: of the route, never of what was sent. */
 const nameOf = (method: string, target: Endpoint | undefined): string =>
   target === undefined ? 'no route' : `${method} ${target.path}`;
 
@@ -36,15 +33,14 @@ const contextOf = (traceparent: string): SpanContext => {
 const parentOf = ({ traceId, spanId, traceFlags }: SpanContext): string =>
   `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 
-/** Longest wait at the end for a collector to take what has not been sent. */
 const lastMs: Millis = 1_000;
 const longestReason = 200;
 
-/** In one line; what a collector has answered is not repeated. */
+/** The collector's answer is not repeated. */
 const reasonOf = ({ message, code }: Error & { readonly code?: unknown }): string =>
   (message || `${code ?? 'no reason given'}`).slice(0, longestReason);
 
-/** Says once that spans cannot be sent, and once that they can again. */
+/** Reports once that spans cannot be sent, and once that they can again. */
 const telling = (exporter: SpanExporter): SpanExporter => {
   let isLost = false;
   return {
@@ -62,13 +58,87 @@ const telling = (exporter: SpanExporter): SpanExporter => {
   };
 };
 
+interface Tracer {
+  readonly api: typeof import('@opentelemetry/api');
+  readonly tracer: OtelTracer;
+  readonly gateway: Gateway;
+}
+
+class RequestSpans implements Spans {
+  readonly #tracing: Tracer;
+  readonly #span: Span;
+  readonly #context: Context;
+  readonly #state: string | undefined;
+  #upstream: Span | undefined;
+
+  constructor(tracing: Tracer, head: WatchedHead, target: Endpoint | undefined) {
+    this.#tracing = tracing;
+    const { api, tracer, gateway } = tracing;
+    const { method, path, requestId, fields } = head;
+    const from = traceContextOf(fields);
+    const root = api.ROOT_CONTEXT;
+    const parent = from ? api.trace.setSpanContext(root, contextOf(from.traceparent)) : root;
+    const attributes = {
+      'weir.request_id': requestId,
+      'url.scheme': gateway.scheme,
+      'url.path': shownPath(path, target, (text) => gateway.providerOf(text) !== undefined),
+      ...(target !== undefined && { 'http.request.method': method, 'http.route': target.path }),
+    };
+    this.#state = from?.tracestate;
+    this.#span = tracer.startSpan(nameOf(method, target), { kind: api.SpanKind.SERVER, attributes }, parent);
+    this.#context = api.trace.setSpan(root, this.#span);
+  }
+
+  get trace(): TraceContext {
+    const traceparent = parentOf((this.#upstream ?? this.#span).spanContext());
+    return this.#state === undefined ? { traceparent } : { traceparent, tracestate: this.#state };
+  }
+
+  asks(metered: Metered): void {
+    const { api, tracer, gateway } = this.#tracing;
+    const { model, maxTokens } = metered;
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': gateway.providerOf(model),
+      'gen_ai.request.model': model,
+      'gen_ai.request.max_tokens': maxTokens,
+      'weir.api': metered.api,
+    };
+    this.#upstream = tracer.startSpan(`chat ${model}`, { kind: api.SpanKind.CLIENT, attributes }, this.#context);
+  }
+
+  asked({ status, tokens, firstPieceMs }: Asked): void {
+    const span = this.#upstream;
+    this.#upstream = undefined;
+    if (span === undefined) return;
+    span.setAttributes({
+      ...tokenAttributes(tokens),
+      'http.response.status_code': status,
+      ...(firstPieceMs !== undefined && { 'weir.first_piece_ms': firstPieceMs }),
+    });
+    if (status >= 400) span.setStatus({ code: this.#tracing.api.SpanStatusCode.ERROR });
+    span.end();
+  }
+
+  ends({ status, model, asked }: Finished): void {
+    if (asked !== undefined) this.asked(asked);
+    const span = this.#span;
+    span.setAttributes({
+      'http.response.status_code': status,
+      ...(model !== undefined && { 'gen_ai.request.model': model }),
+      ...(asked !== undefined && tokenAttributes(asked.tokens)),
+    });
+    if (status >= 500) span.setStatus({ code: this.#tracing.api.SpanStatusCode.ERROR });
+    span.end();
+  }
+}
+
 /**
- * Spans of requests, sent to a collector over OTLP/HTTP as JSON. The packages are loaded here and nowhere else. They read the
- * other variables that OpenTelemetry defines: `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS` …
- * @param endpoint of the collector, above its `/v1/traces`
+ * Loads the packages of OpenTelemetry, which read its other variables (`OTEL_SERVICE_NAME`, …).
+ * @param endpoint of the collector, without `/v1/traces`
  */
-export const openTracing = async (endpoint: string, { scheme, providerOf }: Gateway): Promise<Tracing> => {
-  const [{ ROOT_CONTEXT, SpanKind, SpanStatusCode, trace }, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
+export const openTracing = async (endpoint: string, gateway: Gateway): Promise<Tracing> => {
+  const [api, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-base'),
     import('@opentelemetry/exporter-trace-otlp-http'),
@@ -82,75 +152,11 @@ export const openTracing = async (endpoint: string, { scheme, providerOf }: Gate
     resource,
     spanProcessors: [new sdk.BatchSpanProcessor(telling(exporter))],
   });
-  const tracer = provider.getTracer('weir', version);
-
-  class RequestSpans implements Spans {
-    readonly #span: Span;
-    readonly #context: Context;
-    readonly #state: string | undefined;
-    #upstream: Span | undefined;
-
-    constructor(head: WatchedHead, target: Endpoint | undefined) {
-      const { method, path, requestId, fields } = head;
-      const from = traceContextOf(fields);
-      const parent = from ? trace.setSpanContext(ROOT_CONTEXT, contextOf(from.traceparent)) : ROOT_CONTEXT;
-      const attributes = {
-        'weir.request_id': requestId,
-        'url.scheme': scheme,
-        'url.path': shownPath(path, target, (text) => providerOf(text) !== undefined),
-        ...(target !== undefined && { 'http.request.method': method, 'http.route': target.path }),
-      };
-      this.#state = from?.tracestate;
-      this.#span = tracer.startSpan(nameOf(method, target), { kind: SpanKind.SERVER, attributes }, parent);
-      this.#context = trace.setSpan(ROOT_CONTEXT, this.#span);
-    }
-
-    get trace(): TraceContext {
-      const traceparent = parentOf((this.#upstream ?? this.#span).spanContext());
-      return this.#state === undefined ? { traceparent } : { traceparent, tracestate: this.#state };
-    }
-
-    asks({ model, api, maxTokens }: Metered): void {
-      const attributes = {
-        'gen_ai.operation.name': 'chat',
-        'gen_ai.provider.name': providerOf(model),
-        'gen_ai.request.model': model,
-        'gen_ai.request.max_tokens': maxTokens,
-        'weir.api': api,
-      };
-      this.#upstream = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, this.#context);
-    }
-
-    asked({ status, tokens, firstPieceMs }: Asked): void {
-      const span = this.#upstream;
-      this.#upstream = undefined;
-      if (span === undefined) return;
-      span.setAttributes({
-        ...tokenAttributes(tokens),
-        'http.response.status_code': status,
-        ...(firstPieceMs !== undefined && { 'weir.first_piece_ms': firstPieceMs }),
-      });
-      if (status >= 400) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end();
-    }
-
-    ends({ status, model, asked }: Finished): void {
-      if (asked !== undefined) this.asked(asked);
-      const span = this.#span;
-      span.setAttributes({
-        'http.response.status_code': status,
-        ...(model !== undefined && { 'gen_ai.request.model': model }),
-        ...(asked !== undefined && tokenAttributes(asked.tokens)),
-      });
-      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end();
-    }
-  }
+  const tracing = { api, tracer: provider.getTracer('weir', version), gateway };
 
   return {
-    spansOf: (head, target) => new RequestSpans(head, target),
+    spansOf: (head, target) => new RequestSpans(tracing, head, target),
     async close() {
-      // Nobody waits for a collector that is away: its failures have been told.
       await atMost(
         lastMs,
         provider.shutdown().catch(() => {}),
@@ -160,7 +166,7 @@ export const openTracing = async (endpoint: string, { scheme, providerOf }: Gate
 };
 
 const tokenAttributes = ({ input, output, cacheCreation, cacheRead }: Asked['tokens']) => ({
-  // As the conventions have it, with those of the cache.
+  // The conventions count cached tokens as input.
   'gen_ai.usage.input_tokens': input + cacheCreation + cacheRead,
   'gen_ai.usage.output_tokens': output,
   'gen_ai.usage.cache_creation.input_tokens': cacheCreation,

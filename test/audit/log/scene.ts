@@ -12,14 +12,12 @@ import { logEvent } from '../../../src/kernel/store/log-event.ts';
 import { oursOf } from '../../../src/kernel/store/ownership.ts';
 import type { Metadata, NewEvent, Recorded } from '../../../src/kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../../src/merkle/checkpoint.ts';
-import { auditKeySeeds } from '../../../src/secrets/audit-key.ts';
 import { memoryModels } from '../../support/memory-models.ts';
 import { type MemoryStore, memoryStore } from '../../support/memory-store.ts';
 
 const logId = '3f0c6c1e-6a0b-4b3c-9d55-0a4c8f5c2b11';
 export const origin = originOf(logId);
-export const signersOf = (master: string): Signers =>
-  signersFrom(origin, auditKeySeeds(createHash('sha256').update(master).digest()));
+export const signersOf = (master: string): Signers => signersFrom(origin, createHash('sha256').update(master).digest());
 export const signers = signersOf('master');
 let now = 1_000;
 /** No two events are of one moment. */

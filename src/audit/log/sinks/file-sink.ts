@@ -2,17 +2,15 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { notesIn, parsedCheckpoint, type SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { type HashSource, rootOf } from '../../../merkle/tree.ts';
 
-/** The log whose checkpoints go out, as this gateway has it. */
 export interface OwnLog {
-  /** Leaves of the tree up to whatever was signed. */
+  /** Leaves of the tree up to the newest checkpoint that is known here. */
   readonly leaves: () => HashSource;
-  /** How many of them are known here. */
   readonly size: () => number;
-  /** How many leaves the newest checkpoint covers that is in the store now. */
+  /** Leaves that the newest checkpoint in the store covers. */
   readonly covered: () => Promise<number>;
 }
 
-/** The file is the evidence of what this log has lost, and gets nothing of it. */
+/** The file is the evidence of what this log has lost, so nothing is appended to it. */
 class OtherHistory extends Error {
   override readonly name = 'OtherHistory';
   constructor(size: number, has: 'fewer' | 'others') {
@@ -22,12 +20,12 @@ class OtherHistory extends Error {
   }
 }
 
-/** This gateway does not know yet what another one of the same log has signed: it waits, and nothing is wrong. */
+/** Another gateway of the same log has signed more than is known here yet: not a failure. */
 export class NotYetKnown extends Error {
   override readonly name = 'NotYetKnown';
 }
 
-/** What is read at the end of a file: dozens of checkpoints. */
+/** Read from the end of the file: dozens of checkpoints. */
 const tailBytes = 16 * 1024;
 
 const lineFeed = 0x0a;
@@ -38,11 +36,11 @@ const readTail = async (file: FileHandle, size: number): Promise<Buffer> => {
   return buffer.subarray(0, bytesRead);
 };
 
-/** The end of a file; empty where there is none, or it cannot be read: it may be written to all the same. */
+/** Empty if the file cannot be read: it may still be writable. */
 const tailOf = async (path: string): Promise<Buffer> => {
   try {
     const about = await stat(path);
-    // To open a pipe for reading would wait for somebody to write.
+    // Opening a pipe for reading waits for a writer.
     if (!about.isFile() || about.size === 0) return Buffer.alloc(0);
     const file = await open(path, 'r');
     try {
@@ -55,7 +53,6 @@ const tailOf = async (path: string): Promise<Buffer> => {
   }
 };
 
-/** The largest checkpoint of a log at the end of a file: of gateways that share the file one may be behind. */
 const largestIn = (tail: Buffer, origin: string): SignedCheckpoint | undefined =>
   notesIn(tail.toString())
     .notes.flatMap((note) => parsedCheckpoint(note) ?? [])
@@ -63,10 +60,10 @@ const largestIn = (tail: Buffer, origin: string): SignedCheckpoint | undefined =
     .toSorted((a, b) => a.size - b.size)
     .at(-1);
 
-/** @throws OtherHistory where the log is not the one that a checkpoint is of; NotYetKnown where that cannot be said yet */
+/** @throws OtherHistory if the log contradicts the checkpoint; NotYetKnown if that is not known yet */
 const holdAgainst = async ({ size, root }: SignedCheckpoint, { leaves, ...log }: OwnLog): Promise<void> => {
   if (size > log.size()) {
-    // Who has brought it has appended it to the log before. While the store is away nobody can say.
+    // A checkpoint is appended to the log before it goes to a file. While the store is away this is not known.
     const covered = await log.covered().catch(() => Number.POSITIVE_INFINITY);
     if (covered >= size) throw new NotYetKnown();
     throw new OtherHistory(size, 'fewer');
@@ -74,18 +71,15 @@ const holdAgainst = async ({ size, root }: SignedCheckpoint, { leaves, ...log }:
   if (!rootOf(leaves(), size).equals(root)) throw new OtherHistory(size, 'others');
 };
 
-/**
- * Appended and synced: what is in the file stays as it is, also where it may only be added to. A file that has seen more of the
- * log than there is, or something else, gets nothing.
- */
+/** Refuses a file that has seen more of the log than there is, or other leaves. Never overwrites. */
 export const toFile =
   (path: string, log: OwnLog): ((checkpoint: SignedCheckpoint) => Promise<void>) =>
   async ({ signed, origin }) => {
-    // Each time: others write to it too, and the log may have been replaced meanwhile.
+    // Read each time: others write to the file, and the log may have been replaced.
     const tail = await tailOf(path);
     const largest = largestIn(tail, origin);
     if (largest) await holdAgainst(largest, log);
-    // A write to it broke off, since its disk was full or its machine went down.
+    // An earlier write was cut off by a full disk or a crash.
     const isBroken = tail.length > 0 && tail.at(-1) !== lineFeed;
     const file = await open(path, 'a', 0o644);
     try {

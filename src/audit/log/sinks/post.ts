@@ -1,55 +1,44 @@
-import type { Millis } from '../../../clock.ts';
+import { atMost, type Millis } from '../../../clock.ts';
 
-/** An answer that has not come to its end. */
 class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** More than any witness has to say; what is behind it is not read. */
+/** More than any answer of a witness. */
 const mostRead = 64 * 1024;
 
-/**
- * Sends a text, and follows nobody who sends it elsewhere.
- * @param read what is wanted of the answer; the time is for that too
- */
+/** Follows no redirect. @param readAnswer takes what is needed of the answer, within the same time limit */
 export const post = async <T>(
   url: string,
   body: string,
   answerMs: Millis,
-  read: (answer: Response) => Promise<T>,
+  readAnswer: (answer: Response) => Promise<T>,
 ): Promise<T> => {
   const controller = new AbortController();
   const exchange = async (): Promise<T> => {
     const headers = { 'content-type': 'text/plain; charset=utf-8' };
     const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal: controller.signal });
     try {
-      return await read(answer);
+      return await readAnswer(answer);
     } finally {
-      // Of an answer that was read there is nothing left to let go.
       if (!answer.bodyUsed) await answer.body?.cancel();
     }
   };
-  let timer: NodeJS.Timeout | undefined;
-  // Where an answer has begun, an abort alone has been seen not to end it.
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new NoAnswer(`it has not answered in ${answerMs / 1_000} s`);
-      reject(error);
-      controller.abort(error);
-    }, answerMs);
+  let result: T | undefined;
+  const read = exchange().then((value) => {
+    result = value;
   });
-  try {
-    return await Promise.race([exchange(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  if (await atMost(answerMs, read)) return result as T;
+  // Once an answer has begun, an abort alone did not always end it (observed).
+  const error = new NoAnswer(`it has not answered in ${answerMs / 1_000} s`);
+  controller.abort(error);
+  throw error;
 };
 
-/** The text of an answer, of which there may be any amount: its first 64 KiB. */
+/** The first 64 KiB of an answer of any length. */
 export const beginningOf = async ({ body }: Response): Promise<string> => {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  // Leaving the loop cancels the rest.
   for await (const chunk of body ?? []) {
     chunks.push(chunk);
     length += chunk.length;

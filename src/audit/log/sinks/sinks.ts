@@ -9,18 +9,15 @@ import { askWitness } from './witness.ts';
 export interface SinkOptions {
   readonly addresses: readonly SinkAddress[];
   readonly log: OwnLog;
-  /** The first pause before a sink that is away is tried again, and the longest. */
   readonly retryMs?: readonly [first: Millis, longest: Millis];
 }
 
 export interface Sinks {
-  /** Brings it to every sink, unless a newer one overtakes it where a sink is away. A file gets every one. */
+  /** A file gets every checkpoint; other sinks may skip to the newest. */
   bring(checkpoint: SignedCheckpoint): void;
-  /** What is under way is brought, once more at most. */
   close(): Promise<void>;
 }
 
-/** Longest wait for an answer. */
 const answerMs: Millis = 10_000;
 
 type Bring = (checkpoint: SignedCheckpoint) => Promise<void>;
@@ -32,11 +29,11 @@ const toWebhook =
       if (!ok) throw new Error(`it answered ${status}`);
     });
 
-/** One sink: the newest checkpoint waits for it, and those of a file all do. */
+/** Queue of one sink: all checkpoints for a file, only the newest for others. */
 const keeper = (name: string, bring: Bring, isEach: boolean, [first, longest]: readonly [Millis, Millis]) => {
   let waiting: SignedCheckpoint[] = [];
   let running: Promise<void> | undefined;
-  /** Why it is away; said again where the reason is another: that a witness has signed another tree is more than that it was away. */
+  /** A new reason is reported again: that a witness has signed another tree matters more than that it is away. */
   let lost: string | undefined;
   let isClosing = false;
   let wake = (): void => {};
@@ -70,13 +67,13 @@ const keeper = (name: string, bring: Bring, isEach: boolean, [first, longest]: r
         ms = Math.min(longest, ms * 2);
       }
     }
-    // Not a moment later: what is added from now on begins anew.
+    // Cleared in the same tick as the loop ends, so that the next `add` starts it again.
     running = undefined;
   };
 
   return {
     add(checkpoint: SignedCheckpoint): void {
-      // One may be on its way, and stays; of those behind it the newest says all that the others do.
+      // The first may be under way; of the others only the newest matters.
       waiting = isEach ? [...waiting.slice(-mostWaiting), checkpoint] : [...waiting.slice(0, 1), checkpoint];
       running ??= run();
     },
@@ -88,10 +85,9 @@ const keeper = (name: string, bring: Bring, isEach: boolean, [first, longest]: r
   };
 };
 
-/** Checkpoints that wait for a file on a mount that is away: hours of one a second. */
+/** Hours of checkpoints, for a file on a mount that is away. */
 const mostWaiting = 10_000;
 
-/** Brings checkpoints to where the store cannot rewrite them. */
 export const openSinks = ({ addresses, log, retryMs = [500, 30_000] }: SinkOptions): Sinks => {
   const bringer = (address: SinkAddress): Bring => {
     if (address.kind === 'file') return toFile(address.path, log);
@@ -111,7 +107,7 @@ export const openSinks = ({ addresses, log, retryMs = [500, 30_000] }: SinkOptio
       for (const { keep } of keepers) keep.add(checkpoint);
     },
     async close() {
-      // A witness's answer goes to the files.
+      // Files last, because they also get the answers of the witnesses.
       const [files, others] = [true, false].map((isFile) => keepers.filter(({ kind }) => (kind === 'file') === isFile));
       await Promise.all((others ?? []).map(({ keep }) => keep.close()));
       await Promise.all((files ?? []).map(({ keep }) => keep.close()));

@@ -5,7 +5,6 @@ import { consistencyProof, type HashSource } from '../../../merkle/tree.ts';
 import { beginningOf, post } from './post.ts';
 import type { WitnessAddress } from './sink-address.ts';
 
-/** The witness has signed something else, or a tree that is not this one. */
 class WitnessRefused extends Error {
   override readonly name = 'WitnessRefused';
 }
@@ -16,8 +15,8 @@ interface Answer {
 }
 
 /**
- * Has a witness sign checkpoints. It remembers the last one that it has signed, and wants a proof that the next continues it;
- * where it has signed another than we believe, it says which.
+ * A witness (c2sp.org/tlog-witness) requires a consistency proof from the last size that it has signed, and answers
+ * 409 with that size if ours is wrong.
  */
 export const askWitness = (
   { url, verifier }: WitnessAddress,
@@ -39,7 +38,7 @@ export const askWitness = (
       const said = /^(0|[1-9]\d{0,14})\n?$/.exec(answer.text)?.[1];
       if (said === undefined) throw new WitnessRefused('it has signed another tree, and does not say of what size');
       const size = Number(said);
-      // It has seen a later one, so the log in front of us was shortened; or another of the same size.
+      // It has seen more leaves than this log has, or other leaves.
       if (size > checkpoint.size || size === known) {
         throw new WitnessRefused(`it has signed another tree, of ${size} leaves`);
       }

@@ -4,26 +4,24 @@ import { type Hashed, leafHash } from '../../../kernel/store/event-hash.ts';
 import { leafOf, type Stub, stubOf } from '../leaf.ts';
 import type { Finding } from './finding.ts';
 
-/** A leaf that was signed. */
 export interface Expected {
   readonly hash: string;
   readonly index: number;
-  /** Of an event that may be gone; null where nothing says whether it has one. */
+  /** Null if it is unknown whether the leaf has a stub. */
   readonly stub: string | null | undefined;
 }
 
-/** A leaf that is there. */
 export interface Actual {
   readonly hash: string;
   readonly stream: string;
   readonly revision: number;
-  /** On one of our streams, and not what Weir writes: it counts only where an event of ours is looked for. */
+  /** On one of Weir's streams, but not what Weir writes: considered only in the place of a missing event. */
   readonly isLikeOurs: boolean;
-  /** Kept of the first ones alone. */
+  /** Only for the first events, to limit memory. */
   readonly event?: Hashed | undefined;
 }
 
-/** The longest run of numbers that rise, as indices into the list. */
+/** Indices of the longest increasing subsequence; negative numbers are skipped. */
 const longestRise = (numbers: readonly number[]): Set<number> => {
   const ends: number[] = [];
   const before: number[] = [];
@@ -43,24 +41,21 @@ const longestRise = (numbers: readonly number[]): Set<number> => {
   return found;
 };
 
-/** The stub of a leaf that may be gone; undefined where it may not, or the stub is not the one that was signed. */
+/** Undefined unless the event may be removed and its stub is the signed one. */
 export const signedStub = ({ hash, stub }: Expected): Stub | undefined =>
   stub != null && leafHash(stub) === hash ? stubOf(stub) : undefined;
 
-/** Whether it is the event of the stub, or what became of it. */
 const isOf = (stub: Stub, { stream, revision }: Actual): boolean =>
   stream === stub.stream && revision === stub.revision;
 
-/** What there is to say of an event that the store may remove one day and that is not there: nothing, once its time is over. */
 export const removedEarly = ({ stream, revision }: Stub, index: number, now: Millis): Finding | undefined =>
   goneFrom(stream) <= now
     ? undefined
     : { class: 'missing', index, stream, revision, says: 'The event is gone, and its time is not over.' };
 
-/** So many streams are tried for an event that is not where it was. */
+/** How many streams are tried for an event that was moved. */
 const mostTried = 64;
 
-/** What happened to an event that is not the one expected: it may be another's, under its name. */
 const alteration = (expected: Expected, actual: Actual, others: readonly Actual[]): Finding => {
   const { index } = expected;
   const { stream, revision } = actual;
@@ -78,10 +73,9 @@ const alteration = (expected: Expected, actual: Actual, others: readonly Actual[
 };
 
 /**
- * What has to have happened for the signed leaves to have become those that are there.
- * @param expected one after another, without a gap
- * @param wasThere whether a leaf was in its place among those in front
- * @param now the time, by which what may be removed is gone or missing
+ * The smallest set of changes from the signed leaves to the present ones.
+ * @param expected without gaps
+ * @param wasThere whether a hash was matched among earlier leaves
  */
 export const align = (
   expected: readonly Expected[],
@@ -102,10 +96,9 @@ export const align = (
   const pairs: [Expected, Actual][] = [];
   let removed = 0;
   let next = 0;
-  /** Unknown ones since the last that is kept. */
   let strangers: Actual[] = [];
 
-  /** The signed leaves up to `end` that are nowhere, held against the strangers in their place. */
+  /** Pairs the missing leaves up to `end` with the unknown ones in their place. */
   const closeGap = (end: number, isLast: boolean): Actual[] => {
     const lost = expected.slice(next, end).filter(({ hash }) => !seen.has(hash));
     const left = [...strangers];

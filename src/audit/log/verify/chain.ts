@@ -2,11 +2,9 @@ import { aggregates } from '../../../domain/aggregates.ts';
 import { isRemovable } from '../../../domain/streams.ts';
 import type { Recorded } from '../../../kernel/store/store.ts';
 
-/** Follows the chain of every stream. */
 export interface Chains {
-  /** What is wrong with the event's place on its stream; undefined where nothing is. @param hash `hashOf` the event */
+  /** What is wrong with the event's place on its stream, if anything. @param hash of the event */
   add(event: Recorded, hash: string): string | undefined;
-  /** Somebody else has written onto one of our streams. */
   pass(event: Recorded): void;
 }
 
@@ -21,7 +19,7 @@ export const followChains = (): Chains => {
     add({ stream, revision, metadata }, hash) {
       const before = ends.get(stream);
       ends.set(stream, { revision, hash });
-      // The first ones of what may be removed are gone one day.
+      // The first events of such a stream may have been removed.
       if (!before && isRemovable(stream)) return undefined;
       const due = (before?.revision ?? -1) + 1;
       if (revision !== due) return `Revision ${due} of the stream should be here.`;

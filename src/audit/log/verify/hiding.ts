@@ -2,9 +2,8 @@ import { hidesEarly } from '../../../domain/streams.ts';
 import type { Recorded } from '../../../kernel/store/store.ts';
 import type { Finding } from './finding.ts';
 
-/** What the store was told about streams of ours: a command and a question read by stream, and would not see what it hides. */
+/** Streams whose metadata hides events: reads by stream, as of commands, would not see them. */
 export interface Hiding {
-  /** @param index leaves that were signed by then */
   add(event: Recorded, index: number): void;
   readonly findings: readonly Finding[];
 }
@@ -13,7 +12,6 @@ const says =
   'The store was told to hide events of the stream; the log has them, and who asks for the stream does not see them.';
 
 export const followHiding = (): Hiding => {
-  /** By stream; what was told last holds. */
   const hidden = new Map<string, Finding>();
   return {
     add({ stream, type, data }, index) {

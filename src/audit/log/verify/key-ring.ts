@@ -5,26 +5,21 @@ import type { CheckpointEvent } from '../checkpoint-event.ts';
 import { believedKeys, type LogKey } from '../key-belief.ts';
 import { logKeyOf } from '../keys.ts';
 
-/** What the signature of a checkpoint comes to. */
 interface Judgement {
-  /** Somebody from elsewhere vouches for who has signed it. */
+  /** Whether the signing key is believed. */
   readonly isProven: boolean;
   readonly wrong?: { readonly class: 'signature' | 'checkpoint'; readonly says: string };
 }
 
-/** The keys of a log as its events bring them, and which of them is in force. */
 export interface KeyRing {
-  /** @param hash of the event's leaf */
   add(event: Recorded, hash: string): void;
-  /** Of a checkpoint that adds these leaves. */
   judge(said: CheckpointEvent, leaves: readonly Buffer[]): Judgement;
-  /** Whether a key of the log, or one from elsewhere, has signed it. */
+  /** Whether a believed or named key has signed it. */
   hasSigned(checkpoint: SignedCheckpoint): boolean;
-  /** Whether a key is known from elsewhere: it was named, or has signed a checkpoint there. */
+  /** Whether any key is known from outside the log. */
   readonly isTrusted: boolean;
-  /** Keys were named, and none of them is this log's. */
+  /** Keys were named, and none is of this log. */
   readonly isAnothers: boolean;
-  /** Keys of the log for which nobody vouches. */
   readonly passedOver: readonly LogKey[];
 }
 
@@ -33,14 +28,10 @@ const unsigned: Judgement = {
   wrong: { class: 'signature', says: 'The checkpoint is not signed by the key in force.' },
 };
 
-/**
- * @param named keys from elsewhere
- * @param against checkpoints from elsewhere: whoever has signed one is known by that. Where there is neither, the log's first key is
- * taken at its word
- */
+/** Without `named` and `against`, the log's first key is believed. A key that has signed one of `against` is known. */
 export const keyRing = (named: readonly Verifier[], against: readonly SignedCheckpoint[]): KeyRing => {
   const texts = new Set(named.map(({ text }) => text));
-  /** Alone: a line beside that of the log's key may have been put there by anybody. */
+  /** Must be the only signature: anyone may add a line beside that of the log's key. */
   const hasSignedOutside = ({ verifier }: LogKey): boolean =>
     against.some(
       ({ origin, note }) =>
@@ -58,7 +49,7 @@ export const keyRing = (named: readonly Verifier[], against: readonly SignedChec
   let inForce = 0;
   let isNamed = false;
 
-  /** Who has signed it: a key that is believed and not followed by another in force, or a named one of which the log does not tell. */
+  /** A believed key in force, or a named one that the log does not list. */
   const signerOf = ({ note }: SignedCheckpoint): { verifier: Verifier; number?: number } | undefined =>
     believed.slice(inForce).find(({ verifier }) => isSignedWith(note, verifier)) ??
     named

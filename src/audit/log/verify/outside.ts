@@ -3,29 +3,21 @@ import { type Frontier, grown, rootOfFrontier } from '../../../merkle/frontier.t
 import { andMore, type Finding } from './finding.ts';
 import type { KeyRing } from './key-ring.ts';
 
-/** What comes of checkpoints from elsewhere. */
 interface Held {
   readonly findings: readonly Finding[];
-  /** Sizes of those that agree, in their order. */
   readonly agreed: ReadonlySet<number>;
-  /** Those of other logs, which say nothing of this one. */
   readonly ofOthers: readonly SignedCheckpoint[];
 }
 
-/** Checkpoints from elsewhere, held against the tree while it grows. */
 export interface Outside {
-  /** The tree is about to get these leaves. */
+  /** To be called before the tree gets these leaves. */
   pass(tree: Frontier, leaves: readonly Buffer[]): void;
-  /**
-   * @param found what is known to be wrong; a root that differs for that reason is no finding of its own
-   * @param origin of this log; undefined where it does not say which it is
-   */
+  /** @param found known findings, which may explain a differing root @param origin of this log, if known */
   end(tree: Frontier, uncovered: readonly Buffer[], found: readonly Finding[], origin: string | undefined): Held;
 }
 
 export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing): Outside => {
   const inOrder = against.toSorted((a, b) => a.size - b.size);
-  /** So many of them the tree has come to. */
   let passed = 0;
   const differing: SignedCheckpoint[] = [];
   const agreeing: SignedCheckpoint[] = [];

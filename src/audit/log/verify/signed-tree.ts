@@ -8,45 +8,44 @@ import { type CheckpointEvent, checkpointOf } from '../checkpoint-event.ts';
 import type { Place } from '../signing.ts';
 import { type Actual, align, type Expected, removedEarly, signedStub } from './align.ts';
 import type { Finding } from './finding.ts';
-import type { keyRing } from './key-ring.ts';
-import type { holdAgainst } from './outside.ts';
+import type { KeyRing } from './key-ring.ts';
+import type { Outside } from './outside.ts';
 
 const placeText = ({ stream, revision }: Place): string => `${revision}@${stream}`;
 
-/** Six bytes of a hash. */
+/** Six bytes of a hash, to save memory. */
 const shortened = (hash: string): number => Buffer.from(hash.slice(0, 8), 'base64').readUIntBE(0, 6);
 
 const bytesOf = ({ hash }: { readonly hash: string }): Buffer => Buffer.from(hash, 'base64');
 
 const stubless = 'The checkpoint lacks what is to stay of an event that may be removed.';
 
-/** The tree that the checkpoints of a log sign, and the events that explain its leaves. */
+/** The signed tree of a log, matched with its events. */
 export class SignedTree {
   readonly findings: Finding[] = [];
-  /** Checkpoints that are not signed as they should be: as a rule all, or none. */
+  /** Checkpoints without a valid signature: usually all of them or none. */
   readonly unsigned: Finding[] = [];
-  /** Of the marks of imports, their leaves, and where those are in the tree. */
+  /** Leaves of import marks, with their indices. */
   readonly marks = new Map<string, number>();
   tree: Frontier = noLeaves;
   checkpoints = 0;
-  /** Events that were removed, as events of their kind may be. */
+  /** Events that were removed in due time. */
   removed = 0;
   newest: SignedCheckpoint | null = null;
-  /** Leaves that a checkpoint covers for whose key somebody vouches. */
+  /** Leaves covered by a checkpoint with a believed key. */
   proven = 0;
-  /** Leaves that no event explains yet, and events that explain none. */
+  /** Leaves and events that do not match each other yet. */
   private expected: Expected[] = [];
   private actual: Actual[] = [];
   private isAstray = false;
   private isLost = false;
   private nextRevision = 0;
-  /** The leaves that were found in their places, shortened: there are many. */
   private readonly explained = new Set<number>();
-  private readonly keys: ReturnType<typeof keyRing>;
-  private readonly outside: ReturnType<typeof holdAgainst>;
+  private readonly keys: KeyRing;
+  private readonly outside: Outside;
   private readonly now: Millis;
 
-  constructor(keys: ReturnType<typeof keyRing>, outside: ReturnType<typeof holdAgainst>, now: Millis) {
+  constructor(keys: KeyRing, outside: Outside, now: Millis) {
     this.keys = keys;
     this.outside = outside;
     this.now = now;
@@ -60,7 +59,6 @@ export class SignedTree {
     this.actual.push(event);
   }
 
-  /** Checks a checkpoint against the ones before, its key, and the events since. */
   addCheckpoint(event: Recorded): void {
     this.checkpoints += 1;
     const { stream, revision } = event;
@@ -77,7 +75,7 @@ export class SignedTree {
   private extendBy(said: CheckpointEvent, place: Place): void {
     const { size } = this.tree;
     if (said.hashes.length === 0) this.add(size, 'checkpoint', 'The checkpoint adds nothing to the one before.', place);
-    // Checkpoints are missing, which was said: the events stand for what they covered.
+    // Events stand in for the leaves of missing checkpoints.
     const filled = this.unexplained(said.from - size).map(bytesOf);
     this.extend(filled, null, grown(this.tree, filled));
     const [leaves, after] = this.treeOf(said);
@@ -95,7 +93,7 @@ export class SignedTree {
     this.settle();
   }
 
-  /** What is left at the end of the log: the events behind the last checkpoint, by their hashes. */
+  /** Compares what is left. @returns the events after the last checkpoint */
   end(): readonly { readonly hash: string }[] {
     const wasExplained = (hash: string): boolean => this.explained.has(shortened(hash));
     const { findings, removed, uncovered } = align(this.expected, this.actual, wasExplained, this.now);
@@ -117,13 +115,13 @@ export class SignedTree {
     this.nextRevision = Math.max(next, revision + 1);
   }
 
-  /** So many of the events of ours that no leaf is waiting for. */
+  /** Events of Weir beyond those that leaves wait for. */
   private unexplained(count: number): readonly Actual[] {
     const { length } = this.expected;
     return this.actual.filter(({ isLikeOurs }) => !isLikeOurs).slice(length, length + count);
   }
 
-  /** The tree with the leaves that a checkpoint adds: as it says, or where that is not what was signed and the events are, as they say. */
+  /** The checkpoint's leaves, or if its hashes are wrong and the events are right, the events'. */
   private treeOf({ from, hashes, checkpoint }: CheckpointEvent): readonly [readonly Buffer[], Frontier] {
     const isRight = (after: Frontier): boolean => rootOfFrontier(after).equals(checkpoint.root);
     const said = grown(this.tree, hashes);
@@ -136,7 +134,7 @@ export class SignedTree {
       this.add(from, 'checkpoint', says, { to });
       return [found, after];
     }
-    // From here on no root can be right.
+    // Every later root is wrong too.
     if (!this.isLost) {
       const says = 'Neither the events nor the hashes beside the checkpoint are what was signed.';
       this.add(from, 'altered', says, { to });
@@ -145,7 +143,6 @@ export class SignedTree {
     return [hashes, said];
   }
 
-  /** @param stubs null where the checkpoint that had them is missing */
   private extend(leaves: readonly Buffer[], stubs: CheckpointEvent['stubs'] | null, after: Frontier): void {
     this.outside.pass(this.tree, leaves);
     for (const [i, leaf] of leaves.entries()) {
@@ -157,7 +154,7 @@ export class SignedTree {
     this.tree = after;
   }
 
-  /** Matches events to leaves one after another, up to the first that does not fit. */
+  /** Matches events with leaves in order, up to the first mismatch. */
   private settle(): void {
     if (this.isAstray) return;
     const { expected, actual } = this;

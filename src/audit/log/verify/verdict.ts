@@ -1,36 +1,25 @@
 import type { Report } from './verify.ts';
 
 export interface Verdict {
-  /** 0: whole. 1: tampered with. 2: nothing is wrong, and that something was taken back cannot be excluded. */
+  /** 0: intact. 1: tampered with. 2: nothing is wrong, but a rollback cannot be excluded. */
   readonly code: 0 | 1 | 2;
-  /** One sentence. */
   readonly says: string;
 }
 
-/** What a report comes to. */
-export const verdictOf = ({
-  findings,
-  covered,
-  uncovered,
-  outside,
-  imported,
-  isImportProven,
-  isKeyTrusted,
-  unprovenFrom,
-  newest,
-  mistaken,
-}: Report): Verdict => {
-  const [first, ...more] = findings;
-  // Who has named the wrong keys, or has other secrets, is not told that somebody rewrote the log.
+export const verdictOf = (report: Report): Verdict => {
+  const { covered, uncovered, outside, imported, unprovenFrom, mistaken } = report;
+  const [first, ...more] = report.findings;
+  // Wrong keys or secrets are no sign of a rewritten log.
   if (first?.class === 'key' && more.length === 0) return { code: 1, says: first.says };
   if (first) return { code: 1, says: 'This log is not what was signed.' };
-  if (newest === null && outside === null) return { code: 2, says: 'No checkpoint covers anything of this log.' };
+  if (report.newest === null && outside === null)
+    return { code: 2, says: 'No checkpoint covers anything of this log.' };
   if (mistaken !== null && outside === null)
     return {
       code: 2,
       says: `The checkpoints to compare with are of another log, ${mistaken.other}: they say nothing of this one, ${mistaken.origin}.`,
     };
-  if (!isKeyTrusted) {
+  if (!report.isKeyTrusted) {
     return {
       code: 2,
       says: 'The log’s key is known from the log alone: name it with --pub, and whoever made another log could not have signed it.',
@@ -40,7 +29,7 @@ export const verdictOf = ({
     const says = `Unproven from entry ${unprovenFrom} on: nobody vouches for the key that has signed what is there. Whoever knows from elsewhere that it is the log’s names it with --pub.`;
     return { code: 2, says };
   }
-  if (!isImportProven) {
+  if (!report.isImportProven) {
     const says = `This log was imported. It is whole only where a checkpoint of the log that it came from says so (--against): the one of all ${imported} leaves that came.`;
     return { code: 2, says };
   }

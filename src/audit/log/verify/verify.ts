@@ -9,52 +9,44 @@ import { checkpointStream, keyStream, leafOf } from '../leaf.ts';
 import type { Place } from '../signing.ts';
 import { followChains } from './chain.ts';
 import { andMore, type Finding, sorted } from './finding.ts';
-import { followHiding } from './hiding.ts';
-import { keyRing } from './key-ring.ts';
-import { holdAgainst } from './outside.ts';
+import { followHiding, type Hiding } from './hiding.ts';
+import { type KeyRing, keyRing } from './key-ring.ts';
+import { holdAgainst, type Outside } from './outside.ts';
 import { SignedTree } from './signed-tree.ts';
 
 export interface VerifyOptions {
-  /** Keys that are known from elsewhere than the log. */
   readonly trusted: readonly Verifier[];
-  /** Checkpoints that are known from elsewhere than the log. */
   readonly against: readonly SignedCheckpoint[];
-  /** Milliseconds: whether what may be removed one day has a right to be gone. */
+  /** Decides whether events that may be removed are gone too early. */
   readonly now: Millis;
 }
 
 export interface Report {
-  /** Of ours, the checkpoints among them. */
   readonly events: number;
   readonly checkpoints: number;
-  /** Leaves that a checkpoint covers, and those behind the last. */
   readonly covered: number;
   readonly uncovered: number;
-  /** Events that were removed, as events of their kind may be. */
   readonly removed: number;
   readonly newest: SignedCheckpoint | null;
-  /** Complete, in the order of the tree. */
+  /** All of them, in the order of the tree. */
   readonly findings: readonly Finding[];
-  /** The largest size up to which a checkpoint from elsewhere shows that nothing was taken back; null where none does. */
+  /** Largest size of an agreeing outside checkpoint; null if there is none. */
   readonly outside: number | null;
-  /** The log was copied from another: so many leaves of it came from there. Null where it was not. */
+  /** Leaves that were imported from another log; null if none were. */
   readonly imported: number | null;
-  /** A checkpoint from elsewhere covers all that was copied and nothing since: the log that it came from has signed it. */
+  /** Whether an outside checkpoint covers exactly the imported leaves. */
   readonly isImportProven: boolean;
-  /** Whether a key is known from elsewhere than the log. */
   readonly isKeyTrusted: boolean;
-  /** The first leaf of those that checkpoints cover and nobody vouches for: their key is in the log alone. Null where there is none. */
+  /** The first covered leaf that no believed key has signed; null if there is none. */
   readonly unprovenFrom: number | null;
-  /** Events of keys for which nobody vouches. */
   readonly passedOver: readonly Place[];
-  /** The names of this log and of another, of which some checkpoints from elsewhere are; null where none is. */
   readonly mistaken: { readonly origin: string; readonly other: string; readonly count: number } | null;
 }
 
-/** Of what has no canonical form: it is nothing that was signed, and this the hash of nothing that ever is. */
+/** For an event without a canonical form: a hash that no signed leaf can have. */
 const formlessHash = ({ stream, revision }: Recorded): string => leafHash(`${stream}@${revision}`);
 
-/** The event's hash, where it has one. */
+/** Undefined if it has no canonical form. */
 const readableHash = (event: Recorded): string | undefined => {
   try {
     return hashOf(event);
@@ -67,13 +59,10 @@ const anothersKeys =
   'None of the keys that are known from elsewhere (--pub, or else the secrets in SECRETS_DIR) is one of this log: they are of another, or it is.';
 const formless = 'The event holds what has no canonical form, so nobody has written it through Weir.';
 
-/** Events that are kept whole once something is wrong, for a closer look. */
+/** Whole events that are kept for a closer comparison after a mismatch. */
 const maxKept = 20_000;
 
-/**
- * Reads a whole log and says what is wrong with it.
- * @param log all events in the global order, the store's own included; what others have written is passed over
- */
+/** @param log all events in global order, including the store's own; foreign ones are skipped */
 export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOptions): Promise<Report> => {
   const chains = followChains();
   const hiding = followHiding();
@@ -81,7 +70,6 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   const outside = holdAgainst(options.against, keys);
   const signed = new SignedTree(keys, outside, options.now);
   let events = 0;
-  /** The name that the log has given itself last. */
   let origin: string | undefined;
   const broken: Broken[] = [];
   const breaks = (event: Recorded, hash: string, what: Finding['class'], says: string): void => {
@@ -125,15 +113,14 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
 
 interface Read {
   readonly signed: SignedTree;
-  readonly keys: ReturnType<typeof keyRing>;
-  readonly outside: ReturnType<typeof holdAgainst>;
+  readonly keys: KeyRing;
+  readonly outside: Outside;
   readonly broken: readonly Broken[];
-  readonly hiding: ReturnType<typeof followHiding>;
+  readonly hiding: Hiding;
   readonly events: number;
   readonly origin: string | undefined;
 }
 
-/** What the whole log comes to, once all of it has been read. */
 const reportOf = ({ signed, keys, outside, broken, hiding, events, origin }: Read): Report => {
   const uncovered = signed.end();
   const { findings, marks, newest, tree } = signed;
@@ -165,17 +152,16 @@ const reportOf = ({ signed, keys, outside, broken, hiding, events, origin }: Rea
   };
 };
 
-/** An event that breaks a chain or has no canonical form. */
 interface Broken {
   readonly hash: string;
   readonly finding: Finding;
 }
 
-/** Missing signatures as one finding: as a rule all checkpoints lack theirs, or none. */
+/** Missing signatures as one finding, because usually all checkpoints lack theirs, or none. */
 const inOne = ([first, ...more]: readonly Finding[]): Finding[] =>
   first ? [{ ...first, says: `${first.says.slice(0, -1)}${andMore(more.length)}.` }] : [];
 
-/** Of the broken events those that no other finding explains. */
+/** Broken events that no other finding explains. */
 const unexplained = (
   broken: readonly Broken[],
   findings: readonly Finding[],

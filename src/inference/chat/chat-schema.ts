@@ -20,7 +20,9 @@ import {
   noObfuscation,
   noStreamOptionsAlone,
   only,
+  parts,
   policyIds,
+  refusalPart,
   sampling,
   schemaFormat,
   simpleChoice,
@@ -42,10 +44,6 @@ const filePart = namedFields({
   file: namedFields({ file_data: z.string().meta(documentUrl), filename: z.string().nullish(), file_id: refused }),
   prompt_cache_breakpoint,
 });
-const refusalPart = namedFields({ type: z.literal('refusal'), refusal: z.string() });
-
-const parts = <const T extends readonly z.ZodObject[]>(...options: T) =>
-  list(taggedUnion('type', 'unsupported_content_block', options));
 const textContent = textOr(z.string(), parts(textPart));
 
 const toolCall = namedFields({

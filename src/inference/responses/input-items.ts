@@ -2,7 +2,16 @@ import { z } from 'zod';
 import { list } from '../messages/list-schema.ts';
 import { namedFields, refused } from '../messages/named-fields.ts';
 import { taggedUnion, textOr } from '../messages/tagged-union.ts';
-import { addedBySdk, cacheBreakpoint, detail, documentUrl, emptyList, imageUrl } from '../translation/fields.ts';
+import {
+  addedBySdk,
+  cacheBreakpoint,
+  detail,
+  documentUrl,
+  emptyList,
+  imageUrl,
+  parts,
+  refusalPart,
+} from '../translation/fields.ts';
 
 /** Contract G.7. Items of answers are accepted; their ids mean nothing, since nothing is stored. */
 
@@ -34,10 +43,6 @@ const outputText = namedFields({
   logprobs: emptyList,
   parsed: addedBySdk,
 });
-const refusal = namedFields({ type: z.literal('refusal'), refusal: z.string() });
-
-const parts = <const T extends readonly z.ZodObject[]>(...options: T) =>
-  list(taggedUnion('type', 'unsupported_content_block', options));
 
 /** An item without a `type` is one. */
 const type = z.literal('message').nullish();
@@ -57,7 +62,7 @@ const message = taggedUnion('role', null, [
   namedFields({
     type,
     role: z.literal('assistant'),
-    content: textOr(z.string(), parts(outputText, refusal)),
+    content: textOr(z.string(), parts(outputText, refusalPart)),
     id,
     status,
     phase: refused,

@@ -3,6 +3,7 @@ import { whole } from '../../http/answer/whole.ts';
 import { list } from '../messages/list-schema.ts';
 import { maxPolicies, maxTokens } from '../messages/messages-schema.ts';
 import { namedFields } from '../messages/named-fields.ts';
+import { taggedUnion } from '../messages/tagged-union.ts';
 import { toolName } from '../messages/tools-schema.ts';
 
 export const unsupported = (message: string) => ({ params: { code: 'unsupported_parameter' }, error: message });
@@ -38,6 +39,9 @@ export const userId = z.string().max(256).nullish();
 export const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish();
 export const detail = z.enum(['auto', 'low', 'high', 'original']).nullish();
 
+export const parts = <const T extends readonly z.ZodObject[]>(...options: T) =>
+  list(taggedUnion('type', 'unsupported_content_block', options));
+export const refusalPart = namedFields({ type: z.literal('refusal'), refusal: z.string() });
 export const cacheBreakpoint = z.looseObject({}).nullish();
 
 export const declared = {

@@ -1,6 +1,5 @@
-import type { Allowance, Meter } from '../http/route.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
-import { type Chunk, type Delta, noUsage, UpstreamError, type Usage, type UsageDetails } from '../upstream/port.ts';
+import type { Usage, UsageDetails } from '../upstream/port.ts';
 
 /** Bounds what an upstream's counts can cost (contract M.2). */
 export interface Most {
@@ -87,85 +86,3 @@ export const outputOf = ({ output_tokens, isPartial }: Usage, sent: number): num
 /** Input, cached input and output (contract F.4); unreported input as estimated. */
 export const tokensTaken = (usage: Usage, output: number, estimatedInput: number): number =>
   (inputOf(usage) || estimatedInput) + output;
-
-/** Charges what the upstream counted, or else what came of an answer. */
-export const failMeter = (
-  error: unknown,
-  { meter, most }: { readonly meter: Pick<Meter, 'fail' | 'complete'>; readonly most: Most },
-  status: number,
-): void => {
-  const usage = error instanceof UpstreamError ? error.usage : undefined;
-  if (usage === undefined) meter.fail(status);
-  else meter.complete(believed(usage, most), 0, status);
-};
-
-interface Spent {
-  readonly allowance: Allowance;
-  readonly grow: (outputTokens: number) => void;
-  readonly meter: Meter;
-  readonly estimatedTokens: number;
-  readonly most: Most;
-}
-
-/** Keeps the account current, so that a cut-off answer is charged for what was sent (contract F.4). */
-export class Spending {
-  readonly #allowance: Allowance;
-  readonly #grow: (outputTokens: number) => void;
-  readonly #meter: Meter;
-  readonly #estimatedInput: number;
-  readonly #most: Most;
-  #bytes = 0;
-  #usage: Usage = noUsage;
-
-  constructor({ allowance, grow, meter, estimatedTokens, most }: Spent) {
-    this.#allowance = allowance;
-    this.#grow = grow;
-    this.#meter = meter;
-    this.#estimatedInput = estimatedTokens;
-    this.#most = most;
-  }
-
-  /** Usage from `GenerateOptions.counted`; what was sent stays charged. */
-  count(usage: Usage): void {
-    this.#meter.progress(believed(usage, this.#most, this.#bytes), sentTokens(this.#bytes, this.#most));
-  }
-
-  /** @param status the client's, with the last chunk */
-  add(chunk: Chunk, status = 200): void {
-    switch (chunk.type) {
-      case 'start':
-        this.#usage = believed(chunk.usage, this.#most);
-        this.#allowance.spent = tokensTaken(this.#usage, 0, this.#estimatedInput);
-        this.#meter.progress(this.#usage, 0);
-        break;
-      case 'block_delta': {
-        this.#bytes += Buffer.byteLength(textOf(chunk.delta));
-        const output = sentTokens(this.#bytes, this.#most);
-        this.#allowance.spent = tokensTaken(this.#usage, output, this.#estimatedInput);
-        this.#grow(output);
-        this.#meter.progress(this.#usage, output);
-        break;
-      }
-      case 'end': {
-        const usage = believed(chunk.usage, this.#most, this.#bytes);
-        const sent = sentTokens(this.#bytes, this.#most);
-        this.#allowance.spent = tokensTaken(usage, outputOf(usage, sent), this.#estimatedInput);
-        this.#meter.complete(usage, sent, status);
-        break;
-      }
-    }
-  }
-}
-
-const textOf = (delta: Delta): string => {
-  switch (delta.type) {
-    case 'text_delta':
-      return delta.text;
-    case 'input_json_delta':
-      return delta.partial_json;
-    case 'thinking_delta':
-      return delta.thinking;
-    case 'signature_delta':
-      return '';
-  }
-};

@@ -7,7 +7,7 @@ import { noPolicies, type PolicyGuard } from '../../policies/guard.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { GenerateOptions, MessagesPassing } from '../../upstream/port.ts';
 import { callErrors, foreignErrors } from '../models/call-errors.ts';
-import { passedHeaders } from '../reply/passed-reply.ts';
+import { passedHeaders } from '../reply/passed-headers.ts';
 import { admission, needOf, type Task } from '../route/admission.ts';
 import { askedOf, type LargeBody, type ReadBody, readHere } from '../route/body-reader.ts';
 import { either } from '../route/either.ts';

@@ -1,41 +1,42 @@
 import { statusOf } from '../../http/error-envelopes.ts';
-import type { Family, Hold } from '../../http/route.ts';
 import type { Chunk, PassedEvents } from '../../upstream/port.ts';
 import { AnswerWithheld } from '../upstream-refusal.ts';
 import { type AnswerWatch, judgeLater } from './answer-watch.ts';
 import { type Kept, KeptChunks, KeptEvents } from './kept.ts';
+import { chunkCounter, type Piece } from './pieces.ts';
+import type { Generation } from './reply.ts';
 
 /** Streams judged by policies (contract G.8). */
 
-interface Watching<T> {
-  readonly watch: AnswerWatch;
-  readonly hold: Hold;
-  /** `status`: the client's, with the last piece. */
-  readonly spend: (piece: T, status?: number) => void;
-  readonly family: Family;
-  readonly requestId: string;
+type Counted = Pick<Piece, 'usage' | 'outputBytes' | 'ended'>;
+
+interface Stage<T> {
+  readonly kept: Kept<T>;
+  readonly count: (piece: T) => Counted;
 }
 
-/** Yields, already spent, only when all are there and allowed. @throws AnswerWithheld */
+/** Yields, already charged, only when all are there and allowed. @throws AnswerWithheld */
 async function* held<T>(
   pieces: AsyncIterable<T>,
-  { watch, spend, family }: Watching<T>,
-  kept: Kept<T>,
-  isLast: (piece: T) => boolean,
+  watch: AnswerWatch,
+  generation: Generation,
+  { kept, count }: Stage<T>,
 ): AsyncGenerator<T> {
+  const { account, form } = generation;
   for await (const piece of pieces) {
-    const isWhole = isLast(piece);
-    const refused = kept.add(piece) ?? (isWhole ? (await watch.judge(await kept.text())).refused : null);
-    spend(piece, refused === null ? 200 : statusOf(refused.code, family, refused.status));
+    const counted = count(piece);
+    const refused = kept.add(piece) ?? (counted.ended ? (await watch.judge(await kept.text())).refused : null);
+    account.add(counted, refused === null ? 200 : statusOf(refused.code, form.family, refused.status));
     if (refused !== null) throw new AnswerWithheld(refused);
-    if (isWhole) yield* kept.take();
+    if (counted.ended) yield* kept.take();
   }
 }
 
 async function* watched<T>(
   pieces: AsyncIterable<T>,
-  { watch, requestId }: Watching<T>,
-  kept: Kept<T>,
+  watch: AnswerWatch,
+  { requestId }: Generation,
+  { kept }: Stage<T>,
 ): AsyncGenerator<T> {
   try {
     for await (const piece of pieces) {
@@ -47,17 +48,19 @@ async function* watched<T>(
   }
 }
 
-export const watchedChunks = (chunks: AsyncIterable<Chunk>, watching: Watching<Chunk>): AsyncIterable<Chunk> => {
-  const kept = new KeptChunks(watching.watch, watching.hold);
-  return watching.watch.holds
-    ? held(chunks, watching, kept, ({ type }) => type === 'end')
-    : watched(chunks, watching, kept);
+export const watchedChunks = (chunks: AsyncIterable<Chunk>, generation: Generation): AsyncIterable<Chunk> => {
+  const { watch, hold } = generation;
+  if (watch === null) return chunks;
+  const stage = { kept: new KeptChunks(watch, hold), count: chunkCounter() };
+  return (watch.holds ? held : watched)(chunks, watch, generation, stage);
 };
 
 export const watchedEvents = (
   pieces: AsyncIterable<PassedEvents>,
-  watching: Watching<PassedEvents>,
+  generation: Generation,
 ): AsyncIterable<PassedEvents> => {
-  const kept = new KeptEvents(watching.watch, watching.hold);
-  return watching.watch.holds ? held(pieces, watching, kept, ({ ended }) => ended) : watched(pieces, watching, kept);
+  const { watch, hold } = generation;
+  if (watch === null) return pieces;
+  const stage = { kept: new KeptEvents(watch, hold), count: (piece: PassedEvents) => piece };
+  return (watch.holds ? held : watched)(pieces, watch, generation, stage);
 };

@@ -1,37 +1,36 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
-import { isRefusal, type Refusal } from '../../errors.ts';
+import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
-import type { Allowance, Headers, Hold, Meter, Reply } from '../../http/route.ts';
-import { estimateTokensOf, writtenBytesOf } from '../../upstream/estimate.ts';
-import {
-  type Answer,
-  type Chunk,
-  type GenerateOptions,
-  type GenerateRequest,
-  noUsage,
-  type Upstream,
-  type Usage,
-  type WrittenRequest,
+import type { Hold, Reply } from '../../http/route.ts';
+import type { ResponseText } from '../../rules/text/request-text.ts';
+import { writtenBytesOf } from '../../upstream/estimate.ts';
+import { writtenBytesIn } from '../../upstream/openai/written.ts';
+import type {
+  Answer,
+  GenerateOptions,
+  GenerateRequest,
+  PassedAnswer,
+  PassedRequest,
+  Passing,
+  Upstream,
+  WrittenRequest,
 } from '../../upstream/port.ts';
-import { believed, failMeter, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
+import type { Account, Count } from '../account.ts';
 import { AnswerWithheld, tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
-import { type AnswerWatch, answerOf, judgeWhole } from './answer-watch.ts';
+import { type AnswerWatch, answerOf, judgeWhole, passedText } from './answer-watch.ts';
 import type { After } from './event-output.ts';
-import type { Growth } from './growth.ts';
-import { watchedChunks } from './held.ts';
+import { watchedChunks, watchedEvents } from './held.ts';
+import { firstPiece, type Piece, translatedPieces } from './pieces.ts';
 import { inTime } from './slow-start.ts';
-import { firstChunk, streamAnswer } from './stream.ts';
+import { streamAnswer } from './stream.ts';
 
 /** What remains of a request given to its upstream, without the request, which may be large. */
 export interface Generation {
   readonly form: AnswerForm;
   readonly estimatedTokens: number;
-  readonly most: Most;
-  readonly allowance: Allowance;
-  readonly grow: Growth;
-  readonly meter: Meter;
+  readonly account: Account;
   readonly hold: Hold;
   readonly requestId: string;
   readonly trace: GenerateOptions['trace'];
@@ -45,70 +44,70 @@ export interface Timing {
   readonly after: After;
 }
 
-export const streamHeaders = {
+const streamHeaders = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache',
   'X-Accel-Buffering': 'no',
 };
 
-export const noHeaders: Headers = Object.freeze({});
-
 /** The client has left; not sent. */
 export const abandoned: Reply = { status: 499, body: '{}' };
 
-/** Settles a whole answer, and sends it or the refusal of the policy that withholds it. */
-export const judgedReply = async (
-  judged: Headers | Refusal,
-  body: () => object | string | Uint8Array,
-  usage: Usage,
-  sent: number,
-  { allowance, meter, form, requestId }: Generation,
-): Promise<Reply> => {
-  allowance.settle();
-  const blocked = isRefusal(judged) ? failure(judged, form.family, requestId) : null;
-  meter.complete(usage, sent, blocked?.status);
-  await meter.written;
-  return blocked ?? { status: 200, headers: judged as Headers, body: body() };
+/** An answer in one piece, in the form of the client's API. */
+interface Whole extends Count {
+  readonly body: () => object | string | Uint8Array;
+  /** Bytes of its text. */
+  readonly written: () => number;
+  /** As policies read it. */
+  readonly text: (watch: AnswerWatch) => ResponseText;
+}
+
+const translatedWhole = (answer: Answer, { form }: Generation): Whole => {
+  const { content, usage } = answer;
+  const written = () => writtenBytesOf(content);
+  return {
+    usage,
+    outputBytes: usage.output_tokens > 0 ? 0 : written(),
+    written,
+    body: () => form.whole(answer),
+    text: (watch) => answerOf(content, answer, watch),
+  };
 };
 
-const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
-  const { form, estimatedTokens, most, allowance, watch, requestId } = generation;
+const passedWhole = ({ body, usage, outputBytes }: PassedAnswer): Whole => ({
+  usage,
+  outputBytes,
+  written: () => writtenBytesIn(body),
+  body: () => body,
+  text: (watch) => passedText(watch, body),
+});
+
+/** Settles a whole answer, and sends it or the refusal of the policy that withholds it. */
+const wholeReply = async (asked: Promise<Whole>, generation: Generation): Promise<Reply> => {
+  const { account, watch, form, requestId } = generation;
   try {
-    const answer = await asked;
-    const isPlain = answer.usage.output_tokens > 0 && answer.usage.output_tokens <= most.output;
-    const written = isPlain ? 0 : writtenBytesOf(answer.content);
-    const usage = believed(answer.usage, most, written);
-    const sent = usage.output_tokens > 0 && !usage.isPartial ? 0 : sentTokens(written, most);
-    allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
-    const judged =
-      watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer.content, answer, watch), requestId);
-    return await judgedReply(judged, () => form.whole(answer), usage, sent, generation);
+    const whole = await asked;
+    account.arrived(whole, whole.written);
+    const judged = watch === null ? {} : await judgeWhole(watch, () => whole.text(watch), requestId);
+    const reply: Reply = isRefusal(judged)
+      ? failure(judged, form.family, requestId)
+      : { status: 200, headers: judged, body: whole.body() };
+    account.completeWhole(reply.status);
+    await account.written;
+    return reply;
   } catch (error) {
     return failedReply(error, generation);
   }
 };
 
 /** Failures before the first event are ordinary errors (contract G.5). */
-const streamedReply = async (
-  asked: AsyncIterable<Chunk>,
-  spent: Spending,
-  generation: Generation,
-  timing: Timing,
-): Promise<Reply> => {
-  const { form, estimatedTokens, hold, meter, most, requestId, signal, watch } = generation;
+const streamedReply = async (pieces: AsyncIterator<Piece>, generation: Generation, timing: Timing): Promise<Reply> => {
   try {
-    const spend = (chunk: Chunk, status?: number) => spent.add(chunk, status);
-    const watching = watch && { watch, requestId, family: form.family, hold, spend };
-    const chunks = (watching ? watchedChunks(asked, watching) : asked)[Symbol.asyncIterator]();
-    // Held answers were spent before release.
-    const spending = watch?.holds ? { add: () => {} } : spent;
-    const first = await inTime(firstChunk(chunks), timing.after);
-    const toEvents = form.events(estimatedTokens, hold);
+    const first = await inTime(firstPiece(pieces), timing.after);
     return {
       status: 200,
       headers: streamHeaders,
-      stream: (sink) =>
-        streamAnswer(sink, { form, meter, most, requestId, first, chunks, toEvents, spending, signal, ...timing }),
+      stream: (sink) => streamAnswer(sink, { first, pieces, generation, ...timing }),
     };
   } catch (error) {
     return failedReply(error, generation);
@@ -116,52 +115,73 @@ const streamedReply = async (
 };
 
 /** Usage that an upstream counts is charged even if no answer comes. */
-export const optionsOf = (
-  generation: Generation,
-  counted = (usage: Usage): void => generation.meter.progress(believed(usage, generation.most), 0),
-): GenerateOptions => {
-  const { signal, requestId, trace } = generation;
-  return { signal, requestId, trace, counted, hold: holdingWhole(generation) };
+const optionsOf = (generation: Generation): GenerateOptions => {
+  const { account, signal, requestId, trace } = generation;
+  return {
+    signal,
+    requestId,
+    trace,
+    counted: (usage) => account.counted(usage),
+    hold: holdingWhole(generation),
+  };
 };
 
 /** Without room for more, what has come is charged, estimated by its bytes. */
-const holdingWhole = ({ hold, allowance, meter, most, estimatedTokens }: Generation): GenerateOptions['hold'] => {
+const holdingWhole = ({ hold, account }: Generation): GenerateOptions['hold'] => {
   let come = 0;
   return (bytes) => {
     come += bytes;
     const refused = hold(bytes);
     if (refused === undefined) return;
-    // The bytes are not only text.
-    const sent = Math.min(estimateTokensOf(come), most.output);
-    allowance.spent = tokensTaken(noUsage, sent, estimatedTokens);
-    meter.progress(noUsage, sent);
+    account.withheld(come);
     throw new AnswerWithheld(refused);
   };
 };
 
-export const answerReply = (
+/** Answers with what the upstream says, in the form of the client's API. */
+export const translatedReply = (
   { upstream, request }: { readonly upstream: Upstream; readonly request: GenerateRequest | WrittenRequest },
   isStreamed: boolean,
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  if (!isStreamed) return wholeReply(upstream.answer(request, optionsOf(generation)), generation);
-  const spent = new Spending(generation);
-  const options = optionsOf(generation, (usage) => spent.count(usage));
-  return streamedReply(upstream.stream(request, options), spent, generation, timing);
+  const options = optionsOf(generation);
+  if (!isStreamed) {
+    return wholeReply(
+      upstream.answer(request, options).then((answer) => translatedWhole(answer, generation)),
+      generation,
+    );
+  }
+  const { form, estimatedTokens, hold } = generation;
+  const chunks = watchedChunks(upstream.stream(request, options), generation);
+  return streamedReply(translatedPieces(chunks, form.events(estimatedTokens, hold)), generation, timing);
 };
 
-export const failedReply = async (error: unknown, generation: Generation): Promise<Reply> => {
-  const { form, meter, signal, requestId } = generation;
+/** Answers with the upstream's own bytes. */
+export const passedReply = (
+  passing: Passing,
+  request: PassedRequest,
+  isStreamed: boolean,
+  generation: Generation,
+  timing: Timing,
+): Promise<Reply> => {
+  const options = optionsOf(generation);
+  if (!isStreamed) return wholeReply(passing.answer(request, options).then(passedWhole), generation);
+  const pieces = watchedEvents(passing.stream(request, options), generation);
+  return streamedReply(pieces[Symbol.asyncIterator](), generation, timing);
+};
+
+const failedReply = async (error: unknown, { form, account, signal, requestId }: Generation): Promise<Reply> => {
   if (signal.aborted) return abandoned;
   const refused = upstreamRefusal(error);
   if (refused === null) {
-    meter.fail(500);
+    account.fail(error, 500);
+    await account.written;
     throw error;
   }
   tellOperator(error, requestId);
   const reply = failure(form.inPlace?.(refused) ?? refused, form.family, requestId);
-  failMeter(error, generation, reply.status);
-  await meter.written;
+  account.fail(error, reply.status);
+  await account.written;
   return reply;
 };

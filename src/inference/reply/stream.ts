@@ -1,97 +1,92 @@
-import type { Cancellation } from '../../cancellation.ts';
-import type { Clock, Millis } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
 import { statusOf } from '../../http/error-envelopes.ts';
-import type { Meter, Sink } from '../../http/route.ts';
+import type { Sink } from '../../http/route.ts';
 import { publish } from '../../telemetry.ts';
-import { type Chunk, noUsage, UpstreamError } from '../../upstream/port.ts';
-import { failMeter, type Most, type Spending } from '../spending.ts';
+import { noUsage, UpstreamError } from '../../upstream/port.ts';
 import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
-import type { AnswerForm } from './answer-form.ts';
-import { type After, EventOutput } from './event-output.ts';
+import { EventOutput } from './event-output.ts';
+import type { Piece } from './pieces.ts';
+import type { Generation, Timing } from './reply.ts';
 import type { First } from './slow-start.ts';
 
-export interface AnswerStream {
-  readonly form: Pick<AnswerForm, 'family' | 'ping' | 'error' | 'inPlace'>;
-  readonly meter: Pick<Meter, 'fail' | 'complete' | 'written'>;
-  readonly most: Most;
-  readonly requestId: string;
-  readonly first: First<Chunk>;
-  readonly chunks: AsyncIterator<Chunk>;
-  readonly toEvents: (chunk: Chunk) => string;
-  readonly spending: Pick<Spending, 'add'>;
-  readonly signal: Cancellation;
-  readonly clock: Clock;
-  readonly after: After;
+/** Contract G.5. */
+const pingEveryMs = 15_000;
+
+export interface AnswerStream extends Timing {
+  readonly first: First<Piece>;
+  /** The rest. */
+  readonly pieces: AsyncIterator<Piece>;
+  readonly generation: Generation;
 }
 
-/** Contract G.5. */
-export const pingEveryMs: Millis = 15_000;
-
-/** An upstream that fails before it does not cost the status (contract G.5). @throws UpstreamError */
-export const firstChunk = async (chunks: AsyncIterator<Chunk>): Promise<Chunk> => {
-  const step = await chunks.next();
-  if (step.done !== true && step.value.type === 'start') return step.value;
-  stop(chunks);
-  throw new UpstreamError('provider_error', 'The provider sent no answer.');
-};
-
-/** A failure becomes an `error` event, the last one; a client that leaves ends it silently. */
-export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<void> => {
-  const { form, chunks, toEvents, spending, clock, after, signal, meter } = stream;
+/** Follows the client's pace. A failure in the middle is an `error` event, the last one. */
+export const streamAnswer = async (sink: Sink, { first, pieces, generation, clock, after }: AnswerStream) => {
+  const { form, account, watch, signal } = generation;
+  // A held answer was charged before it was released.
+  const isCharged = watch?.holds === true;
   const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });
+  let last: Buffer | undefined;
+  let passed: Buffer | undefined;
+  let isBegun = false;
   try {
-    await begin(stream, output);
-    let isBegun = false;
+    let [piece, start] = await begun(first, output, generation);
     for (;;) {
+      if (!isCharged) account.add(piece);
+      if (piece.ended) await account.written;
+      const { events, ended, outputBytes } = piece;
+      if (typeof events === 'string') {
+        output.add(`${start ?? ''}${events}`);
+        if (ended) return;
+        // Clients wait for the start and for the first token.
+        if (start !== null || (outputBytes > 0 && !isBegun)) output.flush();
+        isBegun = outputBytes > 0;
+      } else {
+        passed = start === null ? events : Buffer.concat([start as Buffer, events]);
+        if (ended) {
+          last = passed;
+          return;
+        }
+        output.send(passed);
+      }
+      start = null;
       if (output.isFull) await output.room();
       if (sink.gone) return;
-      const step = await chunks.next();
+      const step = await pieces.next();
       if (step.done === true) throw new UpstreamError('provider_error', 'The provider ended its answer too early.');
-      spending.add(step.value);
-      const isEnd = step.value.type === 'end';
-      if (isEnd) await meter.written;
-      output.add(toEvents(step.value));
-      if (isEnd) return;
-      if (isBegun || step.value.type !== 'block_delta') continue;
-      // Clients wait for the first token, so it is sent at once.
-      output.flush();
-      isBegun = true;
+      piece = step.value;
     }
   } catch (error) {
-    if (!sink.gone && !signal.aborted) output.add(await failureEvent(error, stream));
+    if (!sink.gone && !signal.aborted) output.add(await failureEvent(error, generation, passed));
   } finally {
-    stop(chunks);
-    await output.end();
+    // Not awaited: a generator answers only after its pending step.
+    pieces.return?.().catch(() => undefined);
+    await output.end(last);
   }
 };
 
-/** A slow upstream's answer begins without it, so without its reported input (contract G.5). */
-const begin = async ({ first, spending, toEvents }: AnswerStream, output: EventOutput): Promise<void> => {
-  const known: Chunk = 'come' in first ? first.come : { type: 'start', usage: noUsage };
-  output.add(toEvents(known));
+/** The first piece with what is sent before it. A slow upstream's answer begins without its reported input (contract G.5). */
+const begun = async (
+  first: First<Piece>,
+  output: EventOutput,
+  { form, estimatedTokens, hold }: Generation,
+): Promise<[Piece, Piece['start']]> => {
+  if ('come' in first) return [first.come, first.come.start];
+  output.add(form.events(estimatedTokens, hold)({ type: 'start', usage: noUsage }));
   output.flush();
-  spending.add('come' in first ? known : await first.coming);
+  const piece = await first.coming;
+  return [piece, form.keepsLateStart && typeof piece.start !== 'string' ? piece.start : null];
 };
 
-export const failureEvent = async (
+const failureEvent = async (
   error: unknown,
-  { form, meter, most, requestId }: Pick<AnswerStream, 'form' | 'meter' | 'most' | 'requestId'>,
-  passed?: Buffer,
+  { form, account, requestId }: Generation,
+  passed: Buffer | undefined,
 ): Promise<string> => {
   tellOperator(error, requestId);
   const refused = upstreamRefusal(error);
-  const status = refused === null ? 500 : statusOf(refused.code, form.family, refused.status);
-  failMeter(error, { meter, most }, status);
-  await meter.written;
-  if (refused === null) {
-    publish('request.failed', { requestId, error });
-    return form.error(refusal('internal_error'), requestId, passed);
-  }
-  return form.error(form.inPlace?.(refused) ?? refused, requestId, passed);
-};
-
-/** Not awaited: a generator answers only after its pending step. */
-const stop = (chunks: AsyncIterator<Chunk>): void => {
-  chunks.return?.().catch(() => undefined);
+  if (refused === null) publish('request.failed', { requestId, error });
+  account.fail(error, refused === null ? 500 : statusOf(refused.code, form.family, refused.status));
+  await account.written;
+  const told = refused === null ? refusal('internal_error') : (form.inPlace?.(refused) ?? refused);
+  return form.error(told, requestId, passed);
 };

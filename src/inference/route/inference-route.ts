@@ -6,14 +6,13 @@ import { failure } from '../../http/error-envelopes.ts';
 import { type Family, type Head, type Metered, type Reply, type Route, route } from '../../http/route.ts';
 import { noPolicies, type PolicyGuard } from '../../policies/guard.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
+import { Account } from '../account.ts';
 import { callErrors, foreignErrors } from '../models/call-errors.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
-import { growthOf } from '../reply/growth.ts';
-import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
-import { abandoned, answerReply } from '../reply/reply.ts';
-import { mostTokensOf } from '../spending.ts';
+import { passedHeaders } from '../reply/passed-headers.ts';
+import { abandoned, passedReply, translatedReply } from '../reply/reply.ts';
 import { admission, needOf } from './admission.ts';
 import { type Asked, askedOf, type LargeBody, type ReadBody, readHere } from './body-reader.ts';
 import { type LargeBodies, withLarge } from './large-bodies.ts';
@@ -115,33 +114,19 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
           const opening = allowance.meter(metered);
           const id = answerId();
           const form = api.form(body, id, head);
-          const grow = growthOf(allowance, need);
-          const most = mostTokensOf(need, hosted.context_length, searches);
           const { trace, hold } = call;
           const outgoingBody = task.passed === null ? null : bytes();
 
           const ask = async (): Promise<Reply> => {
-            const account = await opening;
-            if (isRefusal(account)) return failure(account, family, requestId);
+            const opened = await opening;
+            if (isRefusal(opened)) return failure(opened, family, requestId);
             // A request whose client left before it was asked is neither asked nor charged.
             if (signal.aborted) return abandoned;
-            const meter = watched?.asks(metered, account) ?? account;
-            // Once asked, the input is spent whatever comes (contract F.4).
-            allowance.spent = estimatedTokens;
-            const generation = {
-              form,
-              estimatedTokens,
-              most,
-              allowance,
-              grow,
-              meter,
-              hold,
-              requestId,
-              trace,
-              signal,
-              watch,
-            };
-            if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
+            const meter = watched?.asks(metered, opened) ?? opened;
+            const contextLength = hosted.context_length;
+            const account = new Account({ allowance, meter, need, contextLength, searches });
+            const generation = { form, estimatedTokens, account, hold, requestId, trace, signal, watch };
+            if (task.passed === null) return translatedReply(task.strict, isStreamed, generation, timing);
             const { passing, hidesUsage } = task.passed;
             const passed = { body: outgoingBody!, id, model, headers: passedOn!, hidesUsage };
             return passedReply(passing, passed, isStreamed, generation, timing);

@@ -1,4 +1,4 @@
-import { requests } from './corpus.ts';
+import { answers, type RecordedAnswer, requests } from './corpus.ts';
 import { type Path, placeholder } from './stage.ts';
 
 /** Bodies that nobody has sent: recorded ones with parts taken out, doubled, put elsewhere, replaced or written in another way. */
@@ -118,5 +118,43 @@ export const generatedBodies = () => {
     const changed = structuredClone(value);
     for (let times = random(3); times >= 0; times--) mutate(changed, all[random(all.length)]!.value, random);
     return { path, body: written(changed, random, random(3) === 0) };
+  };
+};
+
+const changedText = (text: string, donor: Json, random: Random): string => {
+  try {
+    const value = JSON.parse(text) as Json;
+    for (let times = random(2); times >= 0; times--) mutate(value, donor, random);
+    return written(value, random, random(4) === 0);
+  } catch {
+    return text;
+  }
+};
+
+/** The same of answers of upstreams: documents that are changed, events that are changed, left out, doubled or cut off. */
+export const generatedAnswers = () => {
+  const all = answers();
+  const donors = all.flatMap(({ body }) => {
+    try {
+      return [JSON.parse(body) as Json];
+    } catch {
+      return [];
+    }
+  });
+  return (number: number): RecordedAnswer => {
+    const random = randomOf(number);
+    const recorded = all[random(all.length)]!;
+    const donor = donors[random(donors.length)]!;
+    if (!recorded.stream || !recorded.body.includes('data:'))
+      return { ...recorded, body: changedText(recorded.body, donor, random) };
+    const frames = recorded.body.split('\n\n').flatMap((frame) => {
+      const kind = random(24);
+      if (kind === 0) return [];
+      if (kind === 1) return [frame, frame];
+      if (kind > 4) return [frame];
+      return [frame.replace(/^data: ?(.*)$/m, (_, data: string) => `data: ${changedText(data, donor, random)}`)];
+    });
+    const body = frames.join('\n\n');
+    return { ...recorded, body: random(12) === 0 ? body.slice(0, random(body.length + 1)) : body };
   };
 };

@@ -2,9 +2,9 @@ import { statusOf } from '../../http/error-envelopes.ts';
 import type { Chunk, PassedEvents } from '../../upstream/port.ts';
 import { AnswerWithheld } from '../upstream-refusal.ts';
 import { type AnswerWatch, judgeLater } from './answer-watch.ts';
+import type { Generation } from './generation.ts';
 import { type Kept, KeptChunks, KeptEvents } from './kept.ts';
 import { chunkCounter, type Piece } from './pieces.ts';
-import type { Generation } from './reply.ts';
 
 /** Streams judged by policies (contract G.8). */
 

@@ -1,8 +1,6 @@
-import type { Cancellation } from '../../cancellation.ts';
-import type { Clock } from '../../clock.ts';
 import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
-import type { Hold, Reply } from '../../http/route.ts';
+import type { Reply } from '../../http/route.ts';
 import type { ResponseText } from '../../rules/text/request-text.ts';
 import { writtenBytesOf } from '../../upstream/estimate.ts';
 import { writtenBytesIn } from '../../upstream/openai/written.ts';
@@ -16,33 +14,14 @@ import type {
   Upstream,
   WrittenRequest,
 } from '../../upstream/port.ts';
-import type { Account, Count } from '../account.ts';
+import type { Count } from '../account.ts';
 import { AnswerWithheld, tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
-import type { AnswerForm } from './answer-form.ts';
 import { type AnswerWatch, answerOf, judgeWhole, passedText } from './answer-watch.ts';
-import type { After } from './event-output.ts';
+import type { Generation, Timing } from './generation.ts';
 import { watchedChunks, watchedEvents } from './held.ts';
 import { firstPiece, type Piece, translatedPieces } from './pieces.ts';
 import { inTime } from './slow-start.ts';
 import { streamAnswer } from './stream.ts';
-
-/** What remains of a request given to its upstream, without the request, which may be large. */
-export interface Generation {
-  readonly form: AnswerForm;
-  readonly estimatedTokens: number;
-  readonly account: Account;
-  readonly hold: Hold;
-  readonly requestId: string;
-  readonly trace: GenerateOptions['trace'];
-  readonly signal: Cancellation;
-  /** Null without response policies. */
-  readonly watch: AnswerWatch | null;
-}
-
-export interface Timing {
-  readonly clock: Clock;
-  readonly after: After;
-}
 
 const streamHeaders = {
   'Content-Type': 'text/event-stream; charset=utf-8',

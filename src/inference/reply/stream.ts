@@ -5,8 +5,8 @@ import { publish } from '../../telemetry.ts';
 import { noUsage, UpstreamError } from '../../upstream/port.ts';
 import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import { EventOutput } from './event-output.ts';
+import type { Generation, Timing } from './generation.ts';
 import type { Piece } from './pieces.ts';
-import type { Generation, Timing } from './reply.ts';
 import type { First } from './slow-start.ts';
 
 /** Contract G.5. */

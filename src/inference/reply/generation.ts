@@ -2,7 +2,7 @@ import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
 import type { Hold } from '../../http/route.ts';
 import type { GenerateOptions } from '../../upstream/port.ts';
-import type { Account } from '../account.ts';
+import type { Account } from '../account/account.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { AnswerWatch } from './answer-watch.ts';
 import type { After } from './event-output.ts';

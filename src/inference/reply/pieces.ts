@@ -1,5 +1,5 @@
 import { type Chunk, type Delta, noUsage, type PassedEvents, UpstreamError } from '../../upstream/port.ts';
-import type { Count } from '../account.ts';
+import type { Count } from '../account/account.ts';
 
 /** A part of a streamed answer in the form of the client's API: an upstream's own bytes, or events of ours as text. */
 export interface Piece extends Omit<PassedEvents, 'start' | 'events'> {

@@ -14,7 +14,7 @@ import type {
   Upstream,
   WrittenRequest,
 } from '../../upstream/port.ts';
-import type { Count } from '../account.ts';
+import type { Count } from '../account/account.ts';
 import { AnswerWithheld, tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import { type AnswerWatch, answerOf, judgeWhole, passedText } from './answer-watch.ts';
 import type { Generation, Timing } from './generation.ts';

@@ -6,7 +6,7 @@ import { failure } from '../../http/error-envelopes.ts';
 import { type Family, type Head, type Metered, type Reply, type Route, route } from '../../http/route.ts';
 import { noPolicies, type PolicyGuard } from '../../policies/guard.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
-import { Account } from '../account.ts';
+import { Account } from '../account/account.ts';
 import { callErrors, foreignErrors } from '../models/call-errors.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';

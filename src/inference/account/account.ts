@@ -1,8 +1,8 @@
-import type { Allowance, Meter } from '../http/route.ts';
-import { estimateTokensOf } from '../upstream/estimate.ts';
-import { noUsage, UpstreamError, type Usage } from '../upstream/port.ts';
-import { type Growth, growthOf } from './reply/growth.ts';
-import { believed, type Most, mostTokensOf, outputOf, sentTokens, tokensTaken } from './spending.ts';
+import type { Allowance, Meter } from '../../http/route.ts';
+import { estimateTokensOf } from '../../upstream/estimate.ts';
+import { noUsage, UpstreamError, type Usage } from '../../upstream/port.ts';
+import { believed, type Most, mostTokensOf, outputOf, sentTokens, tokensTaken } from './counts.ts';
+import { type Growth, growthOf } from './growth.ts';
 
 /** What has come of an answer. */
 export interface Count {

@@ -1,5 +1,5 @@
-import { estimateTokensOf } from '../upstream/estimate.ts';
-import type { Usage, UsageDetails } from '../upstream/port.ts';
+import { estimateTokensOf } from '../../upstream/estimate.ts';
+import type { Usage, UsageDetails } from '../../upstream/port.ts';
 
 /** Bounds what an upstream's counts can cost (contract M.2). */
 export interface Most {

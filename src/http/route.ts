@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Cancellation } from '../cancellation.ts';
 import type { Millis } from '../clock.ts';
 import type { Code, Refusal } from '../errors.ts';
+import type { Usage } from '../tokens.ts';
 import type { Refused } from './refused.ts';
 import type { TraceContext } from './trace-context.ts';
 
@@ -47,27 +48,6 @@ export interface Head {
 /** `unknown`: the body was too large to read for that. */
 export type Need = number | 'unknown';
 
-/** `input_tokens` excludes cached ones. */
-interface CountedTokens {
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cache_creation_input_tokens: number;
-  readonly cache_read_input_tokens: number;
-  /** Not all of it was counted by the upstream. */
-  readonly isPartial?: true;
-  readonly details?: CountedDetails;
-}
-
-/** Billed at other prices or beside tokens; no count is 0. */
-interface CountedDetails {
-  readonly service_tier?: string;
-  readonly input_cache_write_long?: number;
-  readonly input_audio?: number;
-  readonly output_audio?: number;
-  readonly web_search?: number;
-  readonly file_search?: number;
-}
-
 export interface Metered {
   readonly requestId: string;
   readonly model: string;
@@ -84,9 +64,9 @@ export interface Metered {
 /** Settled once; later calls have no effect (contract M.2). */
 export interface Meter {
   /** Usage so far. @param sentTokens of output, estimated */
-  progress(usage: CountedTokens, sentTokens: number): void;
+  progress(usage: Usage, sentTokens: number): void;
   /** Called before the last byte is sent. @param status not 200 if a policy withholds the answer */
-  complete(usage: CountedTokens, sentTokens: number, status?: number): void;
+  complete(usage: Usage, sentTokens: number, status?: number): void;
   /** The upstream failed; `status` is the client's. */
   fail(status: number): void;
   /** Resolves once the account is written as it is now: to be awaited before the last byte is sent (contract M.5). */

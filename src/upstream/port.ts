@@ -1,4 +1,5 @@
 import type { Cancellation } from '../cancellation.ts';
+import type { Usage } from '../tokens.ts';
 
 /** In the terms of the messages API (contract G.1–G.5). Requests have been validated. */
 
@@ -99,40 +100,6 @@ export interface WrittenRequest {
   /** By `Upstream.written`, for the same purpose. */
   readonly written: readonly (Written | null)[];
 }
-
-/** In tokens; 0 if not reported (contract G.3). `input_tokens` excludes cached ones. */
-export interface Usage {
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cache_creation_input_tokens: number;
-  readonly cache_read_input_tokens: number;
-  /** Part of the output; absent if not reported. */
-  readonly reasoning_tokens?: number;
-  /** Not all of it was counted by the upstream. */
-  readonly isPartial?: true;
-  /** Billed at other prices or beside tokens (contract M.4). */
-  readonly details?: UsageDetails;
-}
-
-/** Counts of 0 and the usual tier are absent. */
-export interface UsageDetails {
-  readonly service_tier?: string;
-  /** Part of `cache_creation_input_tokens`, in the longer-lived cache. */
-  readonly input_cache_write_long?: number;
-  /** Of `input_tokens` and of `output_tokens`. */
-  readonly input_audio?: number;
-  readonly output_audio?: number;
-  /** By the upstream itself. */
-  readonly web_search?: number;
-  readonly file_search?: number;
-}
-
-export const noUsage: Usage = Object.freeze({
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-});
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use';
 

@@ -1,6 +1,7 @@
 import type { Clock, Millis } from '../clock.ts';
-import { type Details, microDollarsOf, mostMicroDollarsOf, type Price, type Tokens } from '../domain/usage/charge.ts';
+import { microDollarsOf, mostMicroDollarsOf, type Price } from '../domain/usage/charge.ts';
 import type { Api, UsageSource } from '../domain/usage/usage-events.ts';
+import { inputOf, noTokens, type Usage } from '../tokens.ts';
 import type { Credit, Hold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';
 import type { GroupCommit } from './journal/group-commit.ts';
@@ -18,19 +19,6 @@ export interface Asked {
   readonly maxTokens: number;
 }
 
-/** `isPartial`: not all of it was counted by the upstream. */
-interface Counted extends Tokens {
-  readonly details?: Details;
-  readonly isPartial?: true;
-}
-
-const noTokens: Tokens = {
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-};
-
 /** In micro-dollars (contract M.1): caching and service tier are unknown before. */
 export const mostOf = (
   price: Price,
@@ -46,9 +34,6 @@ export const mostOf = (
 const largest = Number.MAX_SAFE_INTEGER;
 /** Upstream values need not be counts. */
 const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count), largest) : 0);
-
-const inputOf = (usage: Tokens): number =>
-  usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
 
 export interface MeterOptions {
   readonly asked: Asked;
@@ -71,7 +56,7 @@ export class Meter {
   readonly #credit: Pick<Credit, 'settled'>;
   readonly #cutStatus: () => number;
   readonly #askedAt: Millis;
-  #usage: Counted = noTokens;
+  #usage: Usage = noTokens;
   #sentTokens = 0;
   #firstTokenMs: number | null = null;
   #written: Promise<boolean>;
@@ -120,17 +105,17 @@ export class Meter {
   }
 
   /** @param sentTokens of output so far, estimated */
-  progress(usage: Counted, sentTokens: number): void {
+  progress(usage: Usage, sentTokens: number): void {
     this.#usage = usage;
     this.#sentTokens = sentTokens;
     if (sentTokens > 0) this.#firstTokenMs ??= this.#clock.monotonic() - this.#askedAt;
   }
 
   /** Called before the last byte is sent. @param sentTokens if the upstream counts none */
-  complete(usage: Counted, sentTokens: number, status = 200): void {
+  complete(usage: Usage, sentTokens: number, status = 200): void {
     this.progress(usage, sentTokens);
-    const isCounted = usage.isPartial !== true && (usage.output_tokens > 0 || sentTokens === 0);
-    this.#settle(status, this.#sentSoFar(isCounted), isCounted);
+    const isUsage = usage.isPartial !== true && (usage.output_tokens > 0 || sentTokens === 0);
+    this.#settle(status, this.#sentSoFar(isUsage), isUsage);
   }
 
   /** `status` is the client's. Without any of an answer it costs nothing. */
@@ -151,8 +136,8 @@ export class Meter {
     this.#settle(this.#cutStatus(), this.#sentSoFar(), false, this.#isOpen);
   }
 
-  #sentSoFar(isCounted = false): number {
-    return isCounted ? this.#usage.output_tokens : Math.max(this.#sentTokens, this.#usage.output_tokens);
+  #sentSoFar(isUsage = false): number {
+    return isUsage ? this.#usage.output_tokens : Math.max(this.#sentTokens, this.#usage.output_tokens);
   }
 
   #settle(status: number, output: number, isFinal: boolean, isCharged = true): void {

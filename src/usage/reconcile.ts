@@ -1,5 +1,5 @@
-import type { Tokens } from '../domain/usage/charge.ts';
 import type { Settlement } from '../domain/usage/usage-events.ts';
+import type { Tokens } from '../tokens.ts';
 
 /** Kinds that are not counted are absent. */
 export interface LedgerLine extends Partial<Tokens> {

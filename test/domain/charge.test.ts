@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   chargeLines,
-  type Details,
   microDollarsOf,
   mostMicroDollarsOf,
   type Pricing,
   priceOf,
   type Taken,
 } from '../../src/domain/usage/charge.ts';
+import type { Details } from '../../src/tokens.ts';
 import { free } from '../support/accounts.ts';
 
 const taken = (more: Partial<Taken> = {}): Taken => ({

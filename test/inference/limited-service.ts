@@ -16,14 +16,14 @@ import { type After, realAfter } from '../../src/inference/reply/event-output.ts
 import { responsesRoute } from '../../src/inference/responses/responses.ts';
 import type { AdministrationLimits } from '../../src/limits/families.ts';
 import type { Trouble } from '../../src/limits/window/window-store.ts';
-import {
-  type Chunk,
-  type GenerateOptions,
-  type GenerateRequest,
-  type MessagesPassing,
-  noUsage,
-  type PassedEvents,
-  type Upstream,
+import { noTokens } from '../../src/tokens.ts';
+import type {
+  Chunk,
+  GenerateOptions,
+  GenerateRequest,
+  MessagesPassing,
+  PassedEvents,
+  Upstream,
 } from '../../src/upstream/port.ts';
 import { memoryAccounts } from '../support/accounts.ts';
 import { testWindows } from '../support/test-windows.ts';
@@ -87,7 +87,7 @@ class HeldUpstream implements Upstream {
     this.passed.push(JSON.parse(body.toString()));
     const events = Buffer.from('data: {}\n\n');
     const outputBytes = Buffer.byteLength(this.deltas.join(''));
-    yield { start: null, events, usage: noUsage, outputBytes, ended: false };
+    yield { start: null, events, usage: noTokens, outputBytes, ended: false };
     await this.turn(signal);
     yield { start: null, events, usage: this.usage, outputBytes, ended: true };
   }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { chatRoute } from '../../src/inference/chat/chat.ts';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
+import { noTokens } from '../../src/tokens.ts';
 import type { MessagesPassing, PassedEvents, PassedRequest } from '../../src/upstream/port.ts';
-import { noUsage, UpstreamError } from '../../src/upstream/port.ts';
+import { UpstreamError } from '../../src/upstream/port.ts';
 import { allowance } from '../support/unlimited.ts';
 import { body } from './body.ts';
 import { send } from './call.ts';
@@ -21,7 +22,7 @@ const start = Buffer.from(startText);
 const events = (text: string, fields: Partial<PassedEvents> = {}): PassedEvents => ({
   start: null,
   events: Buffer.from(text),
-  usage: noUsage,
+  usage: noTokens,
   outputBytes: 0,
   ended: false,
   ...fields,
@@ -70,7 +71,7 @@ describe('the account of a request that passes', () => {
       ],
       body({ stream: true }),
       [
-        ['progress', noUsage, 2],
+        ['progress', noTokens, 2],
         ['progress', usage(), 3],
         ['complete', usage(), 3, 200],
       ],

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { priceOf, type Tokens } from '../../src/domain/usage/charge.ts';
+import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import type { Endpoint } from '../../src/http/endpoint.ts';
 import type { Metered } from '../../src/http/route.ts';
 import { RequestMetrics } from '../../src/observability/metrics/request-metrics.ts';
 import { type Finished, watchOf } from '../../src/observability/requests/observation.ts';
+import type { Tokens } from '../../src/tokens.ts';
 import { Meter } from '../../src/usage/meter.ts';
 import { free } from '../support/accounts.ts';
 import { fixedClock } from '../support/fixed-clock.ts';

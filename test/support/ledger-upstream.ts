@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Details } from '../../src/domain/usage/charge.ts';
+import type { Details } from '../../src/tokens.ts';
 import { event, type Mock, serve } from '../upstream/mock.ts';
 
 /** What an upstream has done for one request, as it would bill it. */

@@ -8,6 +8,7 @@ import type { OAuthToken } from '../../domain/oauth/oauth-token.ts';
 import type { Settlement } from '../../domain/usage/usage-events.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import type { EventStore } from '../../kernel/store/store.ts';
+import { inputOf } from '../../tokens.ts';
 import { settlementsBetween } from '../../usage/settlements.ts';
 import { dollars } from '../output.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
@@ -141,8 +142,7 @@ interface Requests {
   readonly by_model: Readonly<Record<string, number>>;
 }
 
-const tokensOf = (of: Settlement): number =>
-  of.input_tokens + of.output_tokens + of.cache_creation_input_tokens + of.cache_read_input_tokens;
+const tokensOf = (of: Settlement): number => inputOf(of) + of.output_tokens;
 
 const requestsOf = async (past: Past, store: EventStore, id: string, from: number, to: number): Promise<Requests> => {
   // A key has no requests before its creation, so older settlements need not be read.

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Details, Tokens } from '../../tokens.ts';
 
 /** Decimal US dollars per token, image and request (contract A.4). */
 const usualKinds = ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'image', 'request'] as const;
@@ -12,21 +13,6 @@ export type Prices = UsualPrices & { readonly [kind in Further]?: string };
 
 /** With the prices of service tiers that differ. */
 export type Pricing = Prices & { readonly service_tiers?: Readonly<Record<string, Prices>> };
-
-/** `input_tokens` excludes cached ones. */
-export interface Tokens {
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cache_creation_input_tokens: number;
-  readonly cache_read_input_tokens: number;
-}
-
-/** Parts of a request with prices of their own (contract M.4). Never 0. */
-export type Details = {
-  /** The upstream's name of the service tier, unless it is the standard one. */
-  readonly service_tier?: string;
-  /** `input_cache_write_long` is a part of the cache writes, audio a part of the other tokens. */
-} & { readonly [kind in Further]?: number };
 
 export interface Taken extends Tokens {
   readonly images: number;

@@ -1,6 +1,7 @@
 import type { Allowance, Meter } from '../../http/route.ts';
+import { noTokens, type Usage } from '../../tokens.ts';
 import { estimateTokensOf } from '../../upstream/estimate.ts';
-import { noUsage, UpstreamError, type Usage } from '../../upstream/port.ts';
+import { UpstreamError } from '../../upstream/port.ts';
 import { believed, type Most, mostTokensOf, outputOf, sentTokens, tokensTaken } from './counts.ts';
 import { type Growth, growthOf } from './growth.ts';
 
@@ -88,8 +89,8 @@ export class Account {
   /** Bytes of an answer for which there is no room; not only text. */
   withheld(bytes: number): void {
     const sent = Math.min(estimateTokensOf(bytes), this.#most.output);
-    this.#allowance.spent = tokensTaken(noUsage, sent, this.#estimatedInput);
-    this.#meter.progress(noUsage, sent);
+    this.#allowance.spent = tokensTaken(noTokens, sent, this.#estimatedInput);
+    this.#meter.progress(noTokens, sent);
   }
 
   /** Charges what the upstream counted, or else what came of an answer. */

@@ -1,5 +1,5 @@
+import { type Details, inputOf, type Usage } from '../../tokens.ts';
 import { estimateTokensOf } from '../../upstream/estimate.ts';
-import type { Usage, UsageDetails } from '../../upstream/port.ts';
 
 /** Bounds what an upstream's counts can cost (contract M.2). */
 export interface Most {
@@ -26,9 +26,6 @@ export const mostTokensOf = (
   output: longest * turns,
   searches,
 });
-
-const inputOf = (usage: Usage): number =>
-  usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
 
 /** No language has more bytes per token. */
 const mostBytesPerToken = 8;
@@ -60,10 +57,10 @@ const believedTokens = (usage: Usage, most: Most, bytes: number): Usage => {
 };
 
 /** Clamped: details to the tokens of their kind, searches to those allowed. */
-const believedDetails = (usage: Usage, details: UsageDetails, most: Most): Usage => {
+const believedDetails = (usage: Usage, details: Details, most: Most): Usage => {
   const { input_cache_write_long, input_audio, output_audio, web_search, file_search, ...served } = details;
   const left = Math.max(0, most.searches - (web_search ?? 0));
-  const bounded: UsageDetails = {
+  const bounded: Details = {
     ...served,
     ...cut('input_cache_write_long', input_cache_write_long, usage.cache_creation_input_tokens),
     ...cut('input_audio', input_audio, usage.input_tokens),
@@ -76,7 +73,7 @@ const believedDetails = (usage: Usage, details: UsageDetails, most: Most): Usage
   return isAny ? { ...tokens, details: bounded } : tokens;
 };
 
-const cut = (name: keyof UsageDetails, count: number | undefined, most: number): UsageDetails =>
+const cut = (name: keyof Details, count: number | undefined, most: number): Details =>
   count === undefined || most === 0 ? {} : { [name]: Math.min(count, most) };
 
 /** Counted by the upstream, or estimated from what was sent. */

@@ -1,7 +1,8 @@
 import type { Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import { jsonText } from '../../json/exact-number.ts';
-import type { Answer, AnswerBlock, Chunk, StopReason, Usage } from '../../upstream/port.ts';
+import { inputOf, type Usage } from '../../tokens.ts';
+import type { Answer, AnswerBlock, Chunk, StopReason } from '../../upstream/port.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 
 export interface ChatEnvelope {
@@ -58,7 +59,7 @@ const callOf = ({ id, name, input }: Extract<AnswerBlock, { type: 'tool_use' }>)
 
 /** Cached tokens are part of the prompt here. Not every upstream reports reasoning tokens. */
 const chatUsage = (usage: Usage) => {
-  const prompt = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+  const prompt = inputOf(usage);
   return {
     prompt_tokens: prompt,
     completion_tokens: usage.output_tokens,

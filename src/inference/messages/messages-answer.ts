@@ -1,4 +1,5 @@
-import type { Answer, AnswerBlock, Usage } from '../../upstream/port.ts';
+import type { Usage } from '../../tokens.ts';
+import type { Answer, AnswerBlock } from '../../upstream/port.ts';
 
 export interface Envelope {
   readonly id: string;

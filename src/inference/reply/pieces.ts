@@ -1,4 +1,5 @@
-import { type Chunk, type Delta, noUsage, type PassedEvents, UpstreamError } from '../../upstream/port.ts';
+import { noTokens } from '../../tokens.ts';
+import { type Chunk, type Delta, type PassedEvents, UpstreamError } from '../../upstream/port.ts';
 import type { Count } from '../account/account.ts';
 
 /** A part of a streamed answer in the form of the client's API: an upstream's own bytes, or events of ours as text. */
@@ -22,7 +23,7 @@ const textOf = (delta: Delta): string => {
 
 /** Counts chunks one after the other. */
 export const chunkCounter = (): ((chunk: Chunk) => Count & { readonly ended: boolean }) => {
-  let usage = noUsage;
+  let usage = noTokens;
   let outputBytes = 0;
   return (chunk) => {
     if (chunk.type === 'block_delta') outputBytes += Buffer.byteLength(textOf(chunk.delta));

@@ -2,7 +2,8 @@ import { refusal } from '../../errors.ts';
 import { statusOf } from '../../http/error-envelopes.ts';
 import type { Sink } from '../../http/route.ts';
 import { publish } from '../../telemetry.ts';
-import { noUsage, UpstreamError } from '../../upstream/port.ts';
+import { noTokens } from '../../tokens.ts';
+import { UpstreamError } from '../../upstream/port.ts';
 import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import { EventOutput } from './event-output.ts';
 import type { Generation, Timing } from './generation.ts';
@@ -71,7 +72,7 @@ const begun = async (
   { form, estimatedTokens, hold }: Generation,
 ): Promise<[Piece, Piece['start']]> => {
   if ('come' in first) return [first.come, first.come.start];
-  output.add(form.events(estimatedTokens, hold)({ type: 'start', usage: noUsage }));
+  output.add(form.events(estimatedTokens, hold)({ type: 'start', usage: noTokens }));
   output.flush();
   const piece = await first.coming;
   return [piece, form.keepsLateStart && typeof piece.start !== 'string' ? piece.start : null];

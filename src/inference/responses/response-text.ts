@@ -1,5 +1,6 @@
 import { jsonText } from '../../json/exact-number.ts';
-import type { StopReason, Usage } from '../../upstream/port.ts';
+import type { Usage } from '../../tokens.ts';
+import type { StopReason } from '../../upstream/port.ts';
 import type { ResponsesBody } from './responses-schema.ts';
 
 /** Constant from the first event to the last. */

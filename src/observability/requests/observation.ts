@@ -3,15 +3,7 @@ import type { Endpoint } from '../../http/endpoint.ts';
 import type { Meter, Metered, Watched } from '../../http/route.ts';
 import type { TraceContext } from '../../http/trace-context.ts';
 import type { Watch, WatchedHead } from '../../http/watch.ts';
-
-type Usage = Parameters<Meter['progress']>[0];
-
-const noUsage: Usage = {
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-};
+import { inputOf, noTokens, type Usage } from '../../tokens.ts';
 
 /** An upstream may report anything. */
 const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count), Number.MAX_SAFE_INTEGER) : 0);
@@ -147,9 +139,9 @@ class Measured implements Meter, Asked {
 
   /** As they are charged: unreported tokens are estimated; a failure before any answer costs nothing. */
   get tokens(): Tokens {
-    const usage = this.#usage ?? noUsage;
+    const usage = this.#usage ?? noTokens;
     const sent = this.#sentTokens;
-    const isReported = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens > 0;
+    const isReported = inputOf(usage) > 0;
     const isFree = this.#hasFailed && !isReported && sent === 0;
     const isCounted = this.#hasCompleted && usage.isPartial !== true && (usage.output_tokens > 0 || sent === 0);
     return {

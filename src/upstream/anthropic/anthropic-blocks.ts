@@ -1,4 +1,5 @@
-import { type AnswerBlock, noUsage, type StopReason, type Usage } from '../port.ts';
+import { noTokens, type Usage } from '../../tokens.ts';
+import type { AnswerBlock, StopReason } from '../port.ts';
 import { detailsOf, tierOf } from '../transport/details.ts';
 import { type Fields, fieldsOf, isCount, stringOf, tokensOf, within } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
@@ -29,7 +30,7 @@ export const readBlock = (value: unknown): AnswerBlock | null => {
 };
 
 /** Counts are clamped to `most`: a faulty upstream must not empty a balance. `known` is the fallback. */
-export const readUsage = (value: unknown, most: number, known: Usage = noUsage): Usage => {
+export const readUsage = (value: unknown, most: number, known: Usage = noTokens): Usage => {
   if (typeof value !== 'object' || value === null) return known;
   const usage = value as Fields;
   const tokens = (count: unknown, otherwise: number): number => tokensOf(count, most, otherwise);

@@ -1,5 +1,6 @@
 import { jsonText, parseExactly } from '../../json/exact-number.ts';
-import { type AnswerBlock, type Chunk, type Delta, emptied, noUsage, type Usage } from '../port.ts';
+import { noTokens, type Usage } from '../../tokens.ts';
+import { type AnswerBlock, type Chunk, type Delta, emptied } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
 import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
@@ -18,7 +19,7 @@ export class EventReader implements ChunkReader {
   #started = false;
   #open: OpenBlock | null = null;
   #blocks = 0;
-  #usage: Usage = noUsage;
+  #usage: Usage = noTokens;
   #isCounted = false;
   #stopReason: unknown = null;
   #stopSequence: unknown = null;

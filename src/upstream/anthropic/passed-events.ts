@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { noUsage, type Usage } from '../port.ts';
+import { noTokens, type Usage } from '../../tokens.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, FrameReader, frameAt } from '../transport/event-frames.ts';
 import { fieldsOf, parsedJson, within } from '../transport/fields.ts';
@@ -33,8 +33,8 @@ export class PassedEventReader extends FrameReader implements PassedReader {
   #started = false;
   #isCounted = false;
   /** The reported totals. */
-  #whole: Usage = noUsage;
-  usage: Usage = noUsage;
+  #whole: Usage = noTokens;
+  usage: Usage = noTokens;
   outputBytes = 0;
 
   constructor(own: OwnNames) {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { edited, outerMembers } from '../../json/outer-members.ts';
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
+import type { Usage } from '../../tokens.ts';
 import { jsonBytes, textBytes } from '../estimate.ts';
-import type { Usage } from '../port.ts';
 import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import { type OwnDocument, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
 import { malformed } from '../transport/upstream-errors.ts';

@@ -1,4 +1,4 @@
-import { noUsage, type Usage } from '../port.ts';
+import { noTokens, type Usage } from '../../tokens.ts';
 import { summedDetails } from '../transport/details.ts';
 import { within } from '../transport/fields.ts';
 import { mostPassedTokens } from '../transport/own-names.ts';
@@ -14,7 +14,7 @@ const besidesOf = (told: unknown): Usage | null => {
   return iterations
     .filter((each) => !counted.includes(within(each).type as string))
     .map((each) => wholeUsage(each))
-    .reduce(plus, noUsage);
+    .reduce(plus, noTokens);
 };
 
 const plus = (one: Usage, other: Usage): Usage => {

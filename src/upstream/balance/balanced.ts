@@ -1,15 +1,8 @@
 import type { Clock, Millis } from '../../clock.ts';
 import { edited, outerMembers } from '../../json/outer-members.ts';
 import { publish } from '../../telemetry.ts';
-import {
-  type GenerateOptions,
-  type GenerateRequest,
-  noUsage,
-  type PassedRequest,
-  type Passing,
-  type Upstream,
-  type WrittenRequest,
-} from '../port.ts';
+import { noTokens } from '../../tokens.ts';
+import type { GenerateOptions, GenerateRequest, PassedRequest, Passing, Upstream, WrittenRequest } from '../port.ts';
 import { RetryBudget } from '../transport/retry-budget.ts';
 import { isWritten } from '../transport/written.ts';
 import { Breaker, type BreakerState } from './breaker.ts';
@@ -151,7 +144,7 @@ const whole = async <T>(
   ask: (member: Member, own: GenerateOptions) => Promise<T>,
 ): Promise<T> => {
   const { attempt, value } = await firstOf(group, options.signal, (member, begun) => {
-    options.counted?.(noUsage);
+    options.counted?.(noTokens);
     return ask(member, { ...options, began: () => begun.began() });
   });
   attempt.answered();
@@ -168,7 +161,7 @@ const streamed = <T>(
   let asking: typeof ask | null = ask;
   const begin = async (): Promise<Begun<T>> => {
     const begun = await firstOf(group, signal, async (member) => {
-      counted?.(noUsage);
+      counted?.(noTokens);
       const pieces = asking!(member)[Symbol.asyncIterator]();
       return { pieces, first: await pieces.next() };
     });

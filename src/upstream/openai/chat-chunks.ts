@@ -1,4 +1,5 @@
-import { type Chunk, noUsage, type Usage } from '../port.ts';
+import { noTokens, type Usage } from '../../tokens.ts';
+import type { Chunk } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
@@ -40,7 +41,7 @@ export class ChatChunkReader implements ChunkReader {
     const chunks: Chunk[] = [];
     if (!this.#started) {
       this.#started = true;
-      chunks.push({ type: 'start', usage: noUsage });
+      chunks.push({ type: 'start', usage: noTokens });
     }
     const choice = firstChoice(chunk.choices);
     if (choice !== null) this.#choice(choice, chunks);

@@ -1,5 +1,6 @@
+import { noTokens, type Usage } from '../../tokens.ts';
 import { estimateTokensOf } from '../estimate.ts';
-import { noUsage, type StopReason, type Usage } from '../port.ts';
+import type { StopReason } from '../port.ts';
 import { detailsOf, tierOf } from '../transport/details.ts';
 import { type Fields, isCount, tokensOf, within } from '../transport/fields.ts';
 
@@ -83,7 +84,7 @@ export const usageOf = (
 export const guessedUsage = (told: Usage | null, outputBytes: number): Usage =>
   told !== null && (told.output_tokens > 0 || outputBytes === 0)
     ? told
-    : { ...(told ?? noUsage), output_tokens: estimateTokensOf(outputBytes), isPartial: true };
+    : { ...(told ?? noTokens), output_tokens: estimateTokensOf(outputBytes), isPartial: true };
 
 export interface Stop {
   readonly stop_reason: StopReason;

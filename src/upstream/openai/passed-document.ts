@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { edited } from '../../json/outer-members.ts';
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
-import { noUsage, type Usage } from '../port.ts';
+import { noTokens, type Usage } from '../../tokens.ts';
 import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import {
   mostPassedTokens,
@@ -49,7 +49,7 @@ const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) =
     if (!Array.isArray(list)) throw malformed(`the answer has no ${form.list}`);
     return {
       document: edited(document, parsedNames(document, 0, own)),
-      usage: form.readUsage(answer.usage, mostPassedTokens, form.parsed(answer)) ?? noUsage,
+      usage: form.readUsage(answer.usage, mostPassedTokens, form.parsed(answer)) ?? noTokens,
       outputBytes: form.writtenIn(list),
     };
   };

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { edited, outerMembers } from '../../json/outer-members.ts';
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
-import type { Usage } from '../port.ts';
+import type { Usage } from '../../tokens.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, FrameReader, frameAt } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';

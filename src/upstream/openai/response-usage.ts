@@ -1,5 +1,5 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
-import type { Usage } from '../port.ts';
+import type { Usage } from '../../tokens.ts';
 import { type Fields, within } from '../transport/fields.ts';
 import { type Beside, usageOf } from './chat-usage.ts';
 

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { AnswerUnwanted, type Chunk, type GenerateOptions, type PassedEvents, type Usage } from '../port.ts';
+import type { Usage } from '../../tokens.ts';
+import { AnswerUnwanted, type Chunk, type GenerateOptions, type PassedEvents } from '../port.ts';
 import type { Endpoint, Outgoing } from './endpoint.ts';
 import { EventFrames } from './event-frames.ts';
 import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from './limits.ts';

@@ -1,6 +1,6 @@
 import { type Edit, outerMembers } from '../../json/outer-members.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
-import type { Usage } from '../port.ts';
+import type { Usage } from '../../tokens.ts';
 
 export interface OwnNames {
   readonly id: string;

@@ -1,6 +1,7 @@
 import type { Millis } from '../../clock.ts';
+import type { Usage } from '../../tokens.ts';
 import type { HttpFault } from '../http1/fault.ts';
-import { type UpstreamCode, UpstreamError, type Usage } from '../port.ts';
+import { type UpstreamCode, UpstreamError } from '../port.ts';
 import { reasonOfError, reasonOfFault } from './failure-reason.ts';
 import { SseError } from './sse.ts';
 import { toldRefusal } from './told-refusal.ts';

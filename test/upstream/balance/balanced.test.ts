@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Canceller } from '../../../src/cancellation.ts';
 import { onSignal } from '../../../src/telemetry.ts';
+import { noTokens } from '../../../src/tokens.ts';
 import { balanced, newMember } from '../../../src/upstream/balance/balanced.ts';
 import {
   type Chunk,
   type GenerateOptions,
   type GenerateRequest,
   type MessagesPassing,
-  noUsage,
   type PassedEvents,
   type PassedRequest,
   type Upstream,
@@ -32,11 +32,11 @@ const of = (...upstreams: readonly Upstream[]) =>
   );
 
 const chunks: readonly Chunk[] = [
-  { type: 'start', usage: noUsage },
+  { type: 'start', usage: noTokens },
   { type: 'block_start', index: 0, block: { type: 'text', text: '' } },
   { type: 'block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
   { type: 'block_stop', index: 0 },
-  { type: 'end', stop_reason: 'end_turn', stop_sequence: null, usage: noUsage },
+  { type: 'end', stop_reason: 'end_turn', stop_sequence: null, usage: noTokens },
 ];
 
 const said: unknown[] = [];
@@ -210,14 +210,14 @@ describe('bytes that pass', () => {
       const event: PassedEvents = {
         start: null,
         events: Buffer.from('x'),
-        usage: noUsage,
+        usage: noTokens,
         outputBytes: 0,
         ended: true,
       };
       const messages: MessagesPassing = {
         answer: async (...call) => {
           asked(...call);
-          return { body: Buffer.from('{}'), usage: noUsage, outputBytes: 0 };
+          return { body: Buffer.from('{}'), usage: noTokens, outputBytes: 0 };
         },
         async *stream(...call) {
           asked(...call);

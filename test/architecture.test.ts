@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Who may import whom (architecture 3). Folders of our own and packages alike; `node:` modules are everybody's. */
+/** Who may import whom. Folders of our own and packages alike; `node:` modules are everybody's. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/kernel': [
     'src/folder',
@@ -147,7 +147,7 @@ const insides: readonly { readonly of: string; readonly only: string; readonly r
   { of: 're2js', only: 'src/rules/language/patterns/re2-internals.ts', reached: /\.re2\(\)|\bdoExecuteNFA\b|\.dfa\b/ },
 ];
 
-/** What the hot path must not load, not even through others (architecture 1.5). */
+/** What the hot path must not load, not even through others. */
 const coldPackages = ['xstate', '@eventstore/db-client', 'lmdb'];
 
 interface Import {
@@ -278,6 +278,20 @@ describe('the import rules', () => {
     expect(circles(all)).toEqual([]);
     expect(folderCircles(all)).toEqual([]);
   });
+});
+
+test('each folder imports only folders below it in the table of src/README.md', () => {
+  const map = readFileSync(join(root, 'src/README.md'), 'utf8');
+  const rows = [...map.matchAll(/^\| `((?:src|projections)[\w/]*)\/` \|/gm)].map(([, folder]) => folder!);
+  const place = (folder: string): number => rows.indexOf(folder);
+  expect(rows.length).toBeGreaterThan(20);
+  const upwards = [...sources()].flatMap(([file, imports]) =>
+    imports
+      .map(({ name }) => room(target(file, name)))
+      .filter((to) => place(to) !== -1 && place(to) < place(room(file)))
+      .map((to) => `${file} imports ${to}`),
+  );
+  expect(upwards).toEqual([]);
 });
 
 /** Lines of other files that reach into a package. */

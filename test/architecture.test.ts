@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Who may import whom (architecture 3). Folders of our own and packages alike; `node:` modules are everybody's. */
+/** Who may import whom. Folders of our own and packages alike; `node:` modules are everybody's. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/kernel': [
     'src/folder',
@@ -21,11 +21,21 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/eventstoredb': ['src/kernel', 'src/clock', 'src/telemetry', '@eventstore/db-client'],
   'src/embedded': ['src/lmdb-pages', 'lmdb', 'tsx'],
   'src/lmdb-pages': [],
-  'src/domain': ['src/kernel', 'src/errors', 'zod'],
+  'src/domain': ['src/tokens', 'src/kernel', 'src/errors', 'zod'],
   projections: ['src/audit', 'src/domain', 'src/kernel', 'src/merkle', 'src/errors', 'src/ids'],
   'src/json': [],
-  'src/upstream': ['src/json', 'src/cancellation', 'src/clock', 'src/secrets', 'src/telemetry', 'zod', 'canonicalize'],
+  'src/upstream': [
+    'src/tokens',
+    'src/json',
+    'src/cancellation',
+    'src/clock',
+    'src/secrets',
+    'src/telemetry',
+    'zod',
+    'canonicalize',
+  ],
   'src/http': [
+    'src/tokens',
     'src/cancellation',
     'src/errors',
     'src/json',
@@ -37,7 +47,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'uWebSockets.js-node24',
   ],
   // Of the accounts the hot path has the journal on the disk; what is sent from it to the store is not its affair.
-  'src/usage': ['src/domain', 'src/kernel', 'src/clock', 'src/folder', 'src/telemetry'],
+  'src/usage': ['src/tokens', 'src/domain', 'src/kernel', 'src/clock', 'src/folder', 'src/telemetry'],
   'src/access': [
     'src/usage',
     'src/http',
@@ -51,6 +61,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // What is in force, and what it decides: the read model of policies before the rules that they hold.
   'src/policies': ['src/rules', 'projections', 'src/domain', 'src/kernel', 'src/errors', 'src/clock', 'src/ids'],
   'src/inference': [
+    'src/tokens',
     'src/error-text',
     'src/threads',
     'tsx',
@@ -95,6 +106,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/rules': ['src/threads', '@marcbachmann/cel-js', 're2js', 'src/upstream', 'src/json', 'tsx'],
   // What is loaded only where the configuration asks for it: prom-client, OpenTelemetry.
   'src/observability': [
+    'src/tokens',
     'src/error-text',
     'src/http',
     'src/ids',
@@ -117,6 +129,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/error-text': [],
   'src/errors': [],
   'src/telemetry': [],
+  'src/tokens': [],
   'src/version': [],
   'src/process': [],
   'src/ids': ['src/clock'],
@@ -147,7 +160,7 @@ const insides: readonly { readonly of: string; readonly only: string; readonly r
   { of: 're2js', only: 'src/rules/language/patterns/re2-internals.ts', reached: /\.re2\(\)|\bdoExecuteNFA\b|\.dfa\b/ },
 ];
 
-/** What the hot path must not load, not even through others (architecture 1.5). */
+/** What the hot path must not load, not even through others. */
 const coldPackages = ['xstate', '@eventstore/db-client', 'lmdb'];
 
 interface Import {
@@ -278,6 +291,20 @@ describe('the import rules', () => {
     expect(circles(all)).toEqual([]);
     expect(folderCircles(all)).toEqual([]);
   });
+});
+
+test('each folder imports only folders below it in the table of src/README.md', () => {
+  const map = readFileSync(join(root, 'src/README.md'), 'utf8');
+  const rows = [...map.matchAll(/^\| `((?:src|projections)[\w/]*)\/` \|/gm)].map(([, folder]) => folder!);
+  const place = (folder: string): number => rows.indexOf(folder);
+  expect(rows.length).toBeGreaterThan(20);
+  const upwards = [...sources()].flatMap(([file, imports]) =>
+    imports
+      .map(({ name }) => room(target(file, name)))
+      .filter((to) => place(to) !== -1 && place(to) < place(room(file)))
+      .map((to) => `${file} imports ${to}`),
+  );
+  expect(upwards).toEqual([]);
 });
 
 /** Lines of other files that reach into a package. */

@@ -14,5 +14,5 @@ export const notBuilt: Scenario = {
   id: 'not-built',
   title: 'What cannot be measured yet',
   about: ['There is one worker: its scenario comes with others.'],
-  run: () => Promise.resolve({ rounds: null, barsOf: () => [notYet(failover, 'there are no workers yet')] }),
+  run: () => Promise.resolve({ rounds: null, barsOf: () => [notYet(failover, 'there are no worker processes yet')] }),
 };

@@ -16,7 +16,7 @@ export interface Inactive extends Identity {
 }
 
 /**
- * Credentials in memory: 0.3 µs against 2–3 µs for the read model (architecture 1.4). An entry is forgotten before its
+ * Credentials in memory: 0.3 µs against 2–3 µs for the read model. An entry is forgotten before its
  * change is visible anywhere; no time-to-live. A command that takes access away marks it here before its answer.
  */
 export interface Directory {

@@ -63,7 +63,7 @@ const end = (ended: Set<string>, request: string): void => {
 };
 
 /**
- * Makes one resource per Idempotency-Key (contract I, architecture 7). A failure before the first commit releases the key; any other
+ * Makes one resource per Idempotency-Key (contract I). A failure before the first commit releases the key; any other
  * leaves the reservation to the next attempt, which continues with the same id and secret.
  * @throws Fault 409 if the key is in progress, used with another body, or its result is gone
  */

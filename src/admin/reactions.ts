@@ -35,7 +35,7 @@ export const waitForRows = async (
   if (!(await models.reached(position, waitForRowsMs, tables))) throw new Error('the read models are behind');
 };
 
-/** Keeps the streams of a project's keys consistent with the project's own (architecture 4). */
+/** Keeps the streams of a project's keys consistent with the project's own. */
 export const keyReactions = (admin: Administration): Reactor => {
   const { aggregates, models } = admin;
 

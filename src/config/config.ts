@@ -61,12 +61,14 @@ const variables = {
       error: 'must be an http:// or https:// URL without a slash at its end',
     })
     .optional()
-    .describe('What clients reach Weir by, as the OAuth metadata says (default: http(s)://<HOST>:<PORT>)'),
+    .describe('Base URL that clients use; shown in the OAuth metadata (default: http(s)://<HOST>:<PORT>)'),
   DATA_DIR: text.default('./data').describe('Folder of the events and the read models'),
   SECRETS_DIR: text.optional().describe('Folder of the pepper and the master key (default: <DATA_DIR>.secrets)'),
-  PEPPER: secret().describe('Goes into the digest of every key: 64 hexadecimal characters (default: in SECRETS_DIR)'),
-  PREVIOUS_PEPPER: secret().describe('The previous pepper, under which older keys were made; accepted beside PEPPER'),
-  MASTER_KEY: secret().describe('Seals what may be repeated: 64 hexadecimal characters (default: in SECRETS_DIR)'),
+  PEPPER: secret().describe('Secret in the digest of every key: 64 hexadecimal characters (default: in SECRETS_DIR)'),
+  PREVIOUS_PEPPER: secret().describe('The previous pepper, for keys that were made under it; accepted beside PEPPER'),
+  MASTER_KEY: secret().describe(
+    'Encrypts the keys in answers that may be repeated, and signs the audit log: 64 hexadecimal characters (default: in SECRETS_DIR)',
+  ),
   EVENTSTORE_URL: z
     .string()
     .regex(/^(esdb|kurrentdb)(\+discover)?:\/\/.+/, {
@@ -94,7 +96,7 @@ const variables = {
         context.addIssue(`has ${JSON.stringify(wrong)}, which is neither an address nor a network`);
     })
     .optional()
-    .describe('Addresses and networks whose X-Forwarded-For tells the client, separated by commas (default: none)'),
+    .describe('Addresses and networks whose X-Forwarded-For is trusted, separated by commas (default: none)'),
   CORS_ORIGINS: list
     .superRefine((origins, context) => {
       const wrong = origins.find((origin) => originOf(origin) !== origin);
@@ -102,7 +104,7 @@ const variables = {
     })
     .optional()
     .describe(
-      'Origins whose web pages may call Weir, but for policies and tokens, separated by commas (default: none)',
+      'Origins whose web pages may call Weir, except policy and token routes, separated by commas (default: none)',
     ),
   AUDIT_SINKS: list
     .superRefine((sinks, context) => {
@@ -115,18 +117,18 @@ const variables = {
     .transform((sinks) => sinks.flatMap((sink) => sinkOf(sink) ?? []))
     .optional()
     .describe(
-      'Where signed checkpoints of the audit log go that the store cannot rewrite, separated by commas: files, each of one log alone, https:// URLs, witnesses',
+      "Where signed checkpoints of the audit log go, out of reach of the store's operator, separated by commas: files (one log each), https:// URLs, witnesses",
     ),
   REPLAY_TEXT_MINUTES: wholeNumber(0, 1_440)
     .default(0)
     .describe(
-      'Minutes that the text of requests is kept in memory, for replays of policies on it; 64 MiB at most, 0 for none',
+      'Minutes that the text of requests is kept in memory for replays of policies; 64 MiB at most, 0 for none',
     ),
   OWNED_BY: text.default('weir').describe('The operator, as the model list names it'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('Least level of what is logged to standard error'),
+    .describe('Lowest level that is logged to standard error'),
   LOG_FORMAT: z
     .enum(['pretty', 'json'])
     .optional()
@@ -136,7 +138,7 @@ const variables = {
     .transform((text) => ({ off: 0, on: 1 })[text] ?? (/^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Number(text) : Number.NaN))
     .pipe(z.number({ error: 'must be off, on or the part of the requests to log, such as 0.01' }))
     .prefault('off')
-    .describe('Whether requests are logged: off, on, or the part of them, such as 0.01 (default: off)'),
+    .describe('Whether requests are logged: off, on, or a share of them, such as 0.01 (default: off)'),
   METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
     .describe('Port of GET /metrics for Prometheus; 0 takes a free one (default: no metrics)'),
@@ -147,14 +149,16 @@ const variables = {
       error: 'must be an http:// or https:// URL without a user, a query or a fragment',
     })
     .optional()
-    .describe('Collector of traces, above its /v1/traces (default: no traces)'),
+    .describe('URL of the collector of traces, without /v1/traces (default: no traces)'),
   PROJECTION_WAIT_MS: wholeNumber(0, 60_000)
     .default(2000)
-    .describe('Longest wait of an answer for its own change to show in the lists'),
+    .describe('How long an answer may wait until its change is visible in lists'),
   MAX_STALENESS: wholeNumber(2, 86_400)
     .optional()
-    .describe('Seconds that what is known of keys may be old and keys still work (default: however old)'),
-  DRAIN_MS: wholeNumber(0, 600_000).default(30_000).describe('Longest wait for answers in flight after SIGTERM'),
+    .describe(
+      "Maximum age in seconds of the gateway's copy of the keys; older: every credential is 503 (default: no limit)",
+    ),
+  DRAIN_MS: wholeNumber(0, 600_000).default(30_000).describe('How long answers in flight may take after SIGTERM'),
 } as const;
 
 const schema = z.object(variables);

@@ -17,7 +17,7 @@ export class DayKeysUnusable extends Error {
 
 /**
  * Random keys in files beside the secrets, never in the store or a backup: once a key is destroyed, what it sealed
- * cannot be read, wherever its bytes remain (architecture 7).
+ * cannot be read, wherever its bytes remain.
  */
 export interface DayKeys {
   /** Made on first use. @throws DayKeysUnusable */

@@ -12,7 +12,7 @@ import { stage } from './stage.ts';
 
 /**
  * A process that dies while it creates something, at every step of it: before what it appends is on the disk, and after it
- * is, before anybody hears of it. Another process goes on with the same store (contract I, architecture 7).
+ * is, before anybody hears of it. Another process goes on with the same store (contract I).
  */
 
 const context: Context = { actor: { type: 'operator', id: 'jo' } };

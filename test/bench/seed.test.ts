@@ -149,7 +149,7 @@ describe('an organization for a load test', () => {
       for (const { metadata } of its)
         expect(metadata).toMatchObject({ actor: { type: 'operator', id: 'bench' }, v: version });
     }
-    // A key is admitted by its project before its own stream begins (architecture 4).
+    // A key is admitted by its project before its own stream begins.
     const admitted = new Map(
       events.flatMap(({ type, data, position }) =>
         type === 'project.key_issued' ? [[String(data.key_id), position]] : [],

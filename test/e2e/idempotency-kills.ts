@@ -21,7 +21,7 @@ export interface KillsReport {
 }
 
 const writers = 8;
-/** A reservation that a crash left is taken up after 30 seconds (architecture 7). */
+/** A reservation that a crash left is taken up after 30 seconds. */
 const abandonedMs = 31_000;
 
 /**

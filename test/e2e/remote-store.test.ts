@@ -87,7 +87,7 @@ describe('the whole of Weir on an event store of its own process, over TLS with 
     expect(away.stderr).not.toContain('damaged');
   });
 
-  // Two clients in one thread lose each other's appends (architecture 4).
+  // Two clients in one thread lose each other's appends.
   test.skipIf(process.platform !== 'linux')('has one connection to it, whatever is under way', async () => {
     const work = Promise.all([
       ...Array.from({ length: 20 }, () => createKey(server, server.first.project_id)),

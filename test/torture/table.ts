@@ -15,7 +15,7 @@ const heads = [
   'lost',
   'twice',
   'gaps',
-  'all faults',
+  'violations',
   'canary',
   'seed',
   'seen',

@@ -51,7 +51,7 @@ const eventOf = (
   return { id, type, data, metadata: { $correlationId: id, $causationId: id, v: 1, ...metadata } };
 };
 
-/** Records last uses and refusals of known credentials (architecture 4). Failed batches are kept and retried. */
+/** Records last uses and refusals of known credentials. Failed batches are kept and retried. */
 export class AccessRecords {
   readonly #gathered: Gathered;
   readonly #journal: SharedStreamWriter;

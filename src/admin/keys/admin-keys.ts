@@ -84,7 +84,7 @@ const grantedBy = (admin: Administration, { principal, body, head }: CreateCall)
   return inCatalogueOrder(adminPermissions, wanted);
 };
 
-/** Admits the key on the organization's stream before creating its own (architecture 4). */
+/** Admits the key on the organization's stream before creating its own. */
 const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Created> => {
   const { aggregates, clock, secrets } = admin;
   const { organizationId } = call.principal;

@@ -36,7 +36,7 @@ const createBody = z
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>;
 
-/** Admits the key on its project's stream before creating its own (architecture 4). */
+/** Admits the key on its project's stream before creating its own. */
 const issue = async (admin: Administration, call: CreateCall, id: string, value: string): Promise<Created> => {
   const { aggregates, clock, models, secrets } = admin;
   const { id: projectId, organizationId } = call.found;

@@ -7,7 +7,7 @@ import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
 import { reactionContext, waitForRows } from '../reactions.ts';
 
-/** Keeps the streams of OAuth clients and their organization consistent after a crash between two commands (architecture 4). */
+/** Keeps the streams of OAuth clients and their organization consistent after a crash between two commands. */
 export const oauthClientReactions = (admin: Administration): Reactor => ({
   name: 'oauth-clients-follow-organizations',
   version: 1,

@@ -120,7 +120,7 @@ const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
     return true;
   };
 
-  /** An expired token gets no more events, because its stream may have lost its beginning (architecture 4). */
+  /** An expired token gets no more events, because its stream may have lost its beginning. */
   const isInForce = ({ status, expiresAt }: CredentialRow): boolean =>
     status === 'active' && expiresAt !== null && expiresAt > clock.wall();
 

@@ -134,7 +134,7 @@ const archiveRoute = (admin: Administration): Route =>
       const result = await execute(() =>
         admin.aggregates.project.dispatch(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
       );
-      // Before the answer, even if the read models are behind (architecture 4).
+      // Before the answer, even if the read models are behind.
       admin.directory.refuse(id, result.position);
       await waitForProjection(admin, call, result.head);
       const body: z.infer<typeof marker> = { id, object: 'organization.project.deleted', deleted: true };

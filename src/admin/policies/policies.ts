@@ -63,7 +63,7 @@ const createRoute = (admin: Administration, evaluator: Evaluator): Route =>
       await requireRule(evaluator, terms.rule, terms.direction);
       const context = contextOf(call);
 
-      /** Admits the policy on the organization's stream before creating its own (architecture 4). */
+      /** Admits the policy on the organization's stream before creating its own. */
       const create = async (id: string): Promise<Created> => {
         // An abandoned attempt may have created the policy.
         if (!models.get(policyOwners, id)) {

@@ -4,7 +4,7 @@ import type { Reactor } from '../../kernel/followers/reactor.ts';
 import type { Administration } from '../command.ts';
 import { abandoned, reactionContext, waitForRows } from '../reactions.ts';
 
-/** Keeps the organization's count of policies consistent with the policies' own streams (architecture 4). */
+/** Keeps the organization's count of policies consistent with the policies' own streams. */
 export const policyReactions = (admin: Administration): Reactor => ({
   name: 'admissions-follow-policies',
   version: 1,

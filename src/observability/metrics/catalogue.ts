@@ -21,8 +21,8 @@ export const catalogue = {
     ['method', 'route'],
     'From the headers of a request to the end of its answer, upstream and client included.',
   ),
-  weir_http_requests_in_flight: gauge([], 'Requests that wait for a body, a handler or a reader.'),
-  weir_http_streams_open: gauge([], 'Answers that are sent while they are being made.'),
+  weir_http_requests_in_flight: gauge([], 'Requests whose body, handler or answer is not finished.'),
+  weir_http_streams_open: gauge([], 'Streamed answers that are being sent.'),
   weir_http_buffered_bytes: gauge([], 'Bytes of bodies and answers held by requests in flight.'),
   weir_certificate_expiry_timestamp_seconds: gauge(
     [],
@@ -38,59 +38,59 @@ export const catalogue = {
   ),
   weir_tokens_total: counter(
     ['model', 'kind'],
-    'Tokens of requests that upstreams were asked for: input, output, cache_creation, cache_read.',
+    'Tokens of requests given to upstreams: input, output, cache_creation, cache_read.',
   ),
   weir_upstream_requests_total: counter(
     ['model', 'status'],
-    'Requests given to upstreams, by the status that the client got for it; 499 where it left before the end.',
+    'Requests given to upstreams, by the status that the client got; 499 if it left before the end.',
   ),
   weir_upstream_first_byte_seconds: histogram(
     ['model'],
-    'From asking an upstream to the first piece of an answer that is streamed.',
+    'From sending a request to an upstream to the first piece of a streamed answer.',
   ),
   weir_upstream_duration_seconds: histogram(
     ['model'],
-    'From asking an upstream to the end of its answer, or its failure.',
+    'From sending a request to an upstream to the end of its answer, or its failure.',
   ),
   weir_upstream_breaker_open: gauge(
     ['model', 'upstream'],
-    'Of models with several upstreams: 1 for one that gets no requests but a probe now and then.',
+    'Of models with several upstreams: 1 if the upstream gets no requests except probes.',
   ),
-  weir_check_ok: gauge(['check'], '1 for each thing that readiness depends on and that is there.'),
+  weir_check_ok: gauge(['check'], '1 for each check of GET /v1/ready that passes, else 0.'),
   weir_audit_log_signed: gauge(
     [],
-    '1 while this gateway signs the audit log; 0 where that stands still or the secrets have made none of its keys.',
+    '1 while this gateway signs the audit log; 0 if signing has stopped or its secrets have made none of the keys.',
   ),
   weir_audit_keys_passed_over: gauge(
     [],
-    'Keys in the audit log for which nobody vouches: somebody has written them there.',
+    'Audit-log keys that are not trusted (not signed by the key before): somebody has written them.',
   ),
   weir_store_up: gauge([], '1 while the event store takes commands.'),
   weir_store_append_seconds: histogram([], 'Appends to the event store that succeeded.'),
   weir_store_append_failures_total: counter(
     [],
-    'Appends to the event store that failed, those of a command that came too late among them.',
+    'Appends to the event store that failed, including those of commands that ran out of time.',
   ),
   weir_store_probe_seconds: gauge(
     [],
-    'How long the last look at the end of the log took; there are two looks a second while the store is there.',
+    'How long the last poll of the end of the log took; there are two a second while the store is reachable.',
   ),
   weir_projection_lag_seconds: gauge(
     [],
-    'The lists and the keys show everything that had happened so long ago; it is up to half a second at rest.',
+    'Age in seconds of the newest state shown by the lists and the keys; up to half a second at rest.',
   ),
   weir_usage_journal_lag_seconds: gauge(
     [],
-    'Accounts of requests that are older than this are in the event store; the others wait in the journal.',
+    'Usage records older than this many seconds are in the event store; newer ones may wait in the journal.',
   ),
-  weir_usage_journal_full: gauge([], '1 while accounts cannot be kept and requests for models are refused for that.'),
+  weir_usage_journal_full: gauge(
+    [],
+    '1 while usage records cannot be written and requests for models are therefore refused.',
+  ),
   weir_limit_records: gauge(['family'], 'Keys, projects and organizations whose windows are counted.'),
   weir_limit_window_bytes: gauge(['family'], 'Memory that the windows of the limits have taken.'),
-  weir_signals_total: counter(['signal'], 'What was said in the log, by name, repeats included.'),
-  weir_log_lines_dropped_total: counter(
-    [],
-    'Lines of the log that were thrown away, since nobody read the ones before.',
-  ),
+  weir_signals_total: counter(['signal'], 'Log lines by signal name, repeats included.'),
+  weir_log_lines_dropped_total: counter([], 'Lines of the log that were dropped because their reader was too slow.'),
 };
 
 export type MetricName = keyof typeof catalogue;

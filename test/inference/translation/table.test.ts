@@ -124,7 +124,7 @@ const toChat: Examples = {
       const direct = { ...call, caller: { type: 'direct' } };
       expect(sent({ messages: [user('x'), { role: 'assistant', content: [direct] }] }).messages).toHaveLength(2);
     },
-  'calls and their results, texts and several of them': () =>
+  'calls and their results, including several text blocks': () =>
     expect(sent(said(result([text('a'), text('b')]))).messages).toEqual([
       user('x'),
       {
@@ -235,11 +235,11 @@ const ofChat: Examples = {
       { id: 'b' },
     ]);
   },
-  'a call whose arguments the end of the answer cuts off': () => {
+  'a call whose arguments are cut off by the end of the answer': () => {
     const cut = [{ id: 'c', function: { name: 'f', arguments: '{"a":' } }];
     expect(read({ content: 'x', tool_calls: cut }, { finish_reason: 'length' }).content).toEqual([text('x')]);
   },
-  'what was thought': () =>
+  thinking: () =>
     expect(read({ content: 'x', reasoning_content: 'y' }).content[0]).toEqual({
       type: 'thinking',
       thinking: 'y',
@@ -411,7 +411,7 @@ const toChatClient: Examples = {
   'text, calls': () =>
     expect(written('chat').choices[0].message).toMatchObject({ content: 'ab', tool_calls: [{ id: 'c', ...called }] }),
   'several blocks of text': () => expect(written('chat').choices[0].message.content).toBe('ab'),
-  'what was thought': () => expect(JSON.stringify(written('chat'))).not.toContain('Hm.'),
+  thinking: () => expect(JSON.stringify(written('chat'))).not.toContain('Hm.'),
   '`end_turn`, `stop_sequence`, `max_tokens`, `tool_use`': () =>
     expect(reasons.map((stop_reason) => written('chat', { stop_reason }).choices[0].finish_reason)).toEqual([
       'stop',

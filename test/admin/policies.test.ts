@@ -380,15 +380,6 @@ describe('pause and resume', () => {
     expect(await ask({ revision: 2, reason: 'x' })).toBe('422 unknown_field reason');
     for (const revision of [1, 2_147_483_647]) expect(await ask({ revision })).toBe('409 policy_revision_conflict');
   });
-  test.each([2, 10, 50])('%i pauses at once with one revision are one change', async (count) => {
-    const id = await at.live();
-    const answers = await Promise.all(Array.from({ length: count }, () => at.act(id, 'pause', 2)));
-    for (const { status, body } of answers) {
-      expect(status).toBe(200);
-      expect(body).toMatchObject({ state: 'paused', revision: 3 });
-    }
-    expect(at.eventsOf(id)).toEqual(['policy.created', 'policy.published', 'policy.paused']);
-  });
   test('the answer to a pause that its twin has made waits for the read models all the same', async () => {
     let isHeld = false;
     let release = (): void => {};

@@ -45,7 +45,7 @@ test('any JSON object is answered', async () => {
     fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), async (value) => {
       expect(await check(value)).toBe(422);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 
@@ -100,10 +100,10 @@ test('anything that looks like a request is answered', async () => {
     const status = await check(value);
     seen.set(status, (seen.get(status) ?? 0) + 1);
   };
-  await fc.assert(fc.asyncProperty(likely, run), { numRuns: 500 });
+  await fc.assert(fc.asyncProperty(likely, run), { numRuns: 200 });
   await fc.assert(
     fc.asyncProperty(messages, (some) => run(body({ messages: some }))),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
   const spoken = fc.array(fc.record({ role: fc.constantFrom('user', 'assistant', 'system'), content: fc.string() }));
   await fc.assert(
@@ -111,6 +111,6 @@ test('anything that looks like a request is answered', async () => {
     { numRuns: 200 },
   );
   // A fuzz that never gets past the first rule would prove little.
-  expect(seen.get(200)).toBeGreaterThan(40);
-  expect(seen.get(422)).toBeGreaterThan(100);
+  expect(seen.get(200)).toBeGreaterThan(15);
+  expect(seen.get(422)).toBeGreaterThan(40);
 });

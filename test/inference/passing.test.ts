@@ -144,7 +144,7 @@ describe('the request', () => {
           expect(sent.replaceAll(/\s/g, '')).toBe(body('theirs', []).replaceAll(/\s/g, ''));
         } else expect(sent).toBe(body('theirs', []));
       }),
-      { numRuns: 300 },
+      { numRuns: 60 },
     );
   });
 
@@ -334,7 +334,7 @@ describe('the answer', () => {
         expect(id).toMatch(/^msg_/);
         expect(text).toBe(answerText(id, 'passing', content));
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 

@@ -131,7 +131,7 @@ const administration: readonly PlantedFault[] = [
     file: 'src/access/leases.ts',
     from: 'return stale === true || (expiresAt',
     to: 'return stale === undefined || (expiresAt',
-    test: 'test/matrix/held.test.ts',
+    test: 'test/matrix/credential-changes.test.ts',
     only: 'has been',
   },
   {

@@ -501,24 +501,6 @@ describe('list', () => {
   });
 });
 
-test('a policy of another organization is nowhere to be found', async () => {
-  const id = await at.live();
-  const foreign = { principal: { organizationId: 'org_2' } };
-  const body = { revision: 2 };
-  const asked = [
-    at.ask('GET', `${base}/${id}`, foreign),
-    at.ask('POST', `${base}/${id}`, { ...foreign, body }),
-    at.ask('POST', `${base}/${id}/publish`, { ...foreign, body }),
-    at.ask('POST', `${base}/${id}/pause`, { ...foreign, body }),
-    at.ask('POST', `${base}/${id}/resume`, { ...foreign, body }),
-    at.ask('DELETE', `${base}/${id}?revision=2`, foreign),
-    at.ask('GET', `${base}/${id}/versions`, foreign),
-    at.ask('GET', `${base}/${id}/decisions`, foreign),
-  ];
-  expect(new Set(await Promise.all(asked.map(gist)))).toEqual(new Set(['404 policy_not_found']));
-  expect(at.eventsOf(id)).toHaveLength(2);
-});
-
 test('who asked, and for what, is in the events', async () => {
   const id = await at.live();
   const published = at.store.log.find(({ type }) => type === 'policy.published');

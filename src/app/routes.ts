@@ -33,8 +33,7 @@ import type { Evaluator } from '../rules/evaluate.ts';
 import type { ServedModels } from '../upstream/connect.ts';
 import { healthRoutes, type Readiness } from './health.ts';
 
-/** All routes: of the router, the OpenAPI document and src/http/README.md. */
-export const allRoutes = (dependencies: {
+export interface RouteDependencies {
   readonly admin: Administration;
   readonly models: ServedModels;
   /** Threads that parse large bodies; without them, in tests, the event loop does. */
@@ -52,11 +51,14 @@ export const allRoutes = (dependencies: {
   /** Micro-dollars of an organization. */
   readonly balanceOf: (organizationId: string) => number;
   readonly publicUrl: () => string;
-}): Route[] => {
+}
+
+/** All routes but that of the document that describes them. */
+export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;
   const { isBehind, creditAgeMs, balanceOf, policies, large } = dependencies;
   const inference = { models, policies, clock, ...(large && { large }) };
-  const routes = [
+  return [
     messagesRoute({ ...inference, answerId: () => newId('msg', clock) }),
     countTokensRoute(models, policies, large),
     chatRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
@@ -92,5 +94,10 @@ export const allRoutes = (dependencies: {
     ...oauthRoutes(admin, { publicUrl, failed: windows.failed, knowledge }),
     ...healthRoutes(readiness, () => models.values()),
   ];
+};
+
+/** All routes: of the router, the OpenAPI document and src/http/README.md. */
+export const allRoutes = (dependencies: RouteDependencies): Route[] => {
+  const routes = describedRoutes(dependencies);
   return [...routes, openapiRoute(routes)];
 };

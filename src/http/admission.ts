@@ -23,7 +23,7 @@ export class Admission<P> {
 
 const nothing: Readonly<Record<string, never>> = Object.freeze({});
 
-const paramsOf = (target: Endpoint, match: Match<Endpoint>): unknown | Refused => {
+const paramsOf = (target: Endpoint, match: Match<unknown>): unknown | Refused => {
   if (match.place.names.length === 0) return nothing;
   const values = readParameters(match);
   return values instanceof Refused || !target.params ? values : target.params(values);
@@ -46,7 +46,7 @@ const headersOf = (target: Endpoint, head: RequestHead): Refused | undefined => 
 /** Path ids, query and headers 400/422, find 404 (contract F.2). @throws what `find` throws */
 export const checkRequest = <P>(
   target: Endpoint,
-  match: Match<Endpoint>,
+  match: Match<unknown>,
   head: RequestHead,
   principal: P,
 ): Admission<P> | Refusal => {
@@ -80,7 +80,7 @@ const elsewhere: ReadonlySet<string> = new Set(['/v1/responses/input_tokens', '/
 
 /** The 404 or 405 without a route. */
 export const unrouted = (
-  match: Match<Endpoint> | undefined,
+  match: Match<unknown> | undefined,
   { method, path }: Pick<Head, 'method' | 'path'>,
 ): Refusal => {
   if (match === undefined || (method === 'POST' && elsewhere.has(path))) {

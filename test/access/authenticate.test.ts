@@ -166,10 +166,12 @@ describe('a key is refused', () => {
     expect(judge(bearer(newToken('p')))).toBe('invalid_api_key');
     expect([looked, counted.hashes]).toEqual([2, 2]);
   });
-  test('although x-api-key is good when Authorization is bad', () => {
-    expect(judge({ authorization: `Bearer ${newToken('p')}`, 'x-api-key': give('p', project()) })).toBe(
-      'invalid_api_key',
-    );
+  test.each([
+    [`Bearer ${newToken('p')}`, 'invalid_api_key'],
+    ['Basic eDp5', 'missing_credentials'],
+    ['', 'missing_credentials'],
+  ])('although x-api-key is good when Authorization is “%s”', (authorization, code) => {
+    expect(judge({ authorization, 'x-api-key': give('p', project()) })).toBe(code);
   });
   test('when unknown, inactive or over, and says so in WWW-Authenticate', () => {
     expect(judge(bearer(newToken('p')))).toBe('invalid_api_key');

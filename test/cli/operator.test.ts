@@ -210,11 +210,3 @@ test('the files of a stopped server will do as well', async () => {
   expect(await idle.json('org', 'list')).toMatchObject([{ id: made?.organization_id, name: 'Alone' }]);
   idle.clean();
 });
-
-test('help shows examples', async () => {
-  for (const command of ['org', 'billing', 'model', 'audit']) {
-    const { code, out } = await weir([command, '--help']);
-    expect([command, code]).toEqual([command, 0]);
-    expect(out).toContain('Examples:');
-  }
-});

@@ -470,12 +470,3 @@ describe('weir eventstore', () => {
     }
   });
 });
-
-test('help names every command, with examples', async () => {
-  const { weir } = bench();
-  const { code, out } = await weir(['store', '--help']);
-  expect(code).toBe(0);
-  for (const command of ['verify', 'backup', 'compact', 'export', 'import'])
-    expect(out).toContain(`weir store ${command}`);
-  expect((await weir(['eventstore', '--help'])).out).toContain('Examples:');
-});

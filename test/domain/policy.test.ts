@@ -1,12 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasUnpublishedChanges, policy, policyState } from '../../src/domain/policy/policy.ts';
 import type { Policy, PolicyEvent } from '../../src/domain/policy/policy-events.ts';
 import { defaultTerms, edited, fieldsOf, type Terms, type TermsFields } from '../../src/domain/policy/policy-terms.ts';
 import { IllegalEvent, type State } from '../../src/kernel/aggregate/aggregate.ts';
-import { actors, type Context } from '../../src/kernel/commands/actor.ts';
 import { given } from '../support/given.ts';
-import { memoryStore } from '../support/memory-store.ts';
 
 const terms: Terms = { ...defaultTerms, rule: 'true' };
 const say = (fields: Partial<TermsFields> = {}): TermsFields => fieldsOf(edited(terms, fields));
@@ -308,84 +305,4 @@ describe('delete', () => {
 
 test('look changes nothing', () => {
   for (const state of all) given(policy, histories[state].events).when('look', undefined).then([]);
-});
-
-describe('pauses at the same time with the same revision', () => {
-  const context: Context = { actor: { type: 'system', id: 'test' } };
-  const live = async (options: Parameters<typeof memoryStore>[0] = {}) => {
-    const store = memoryStore(options);
-    // Two processes over one store: a mailbox alone would not do.
-    const nodes = [actors(policy, { store }), actors(policy, { store })] as const;
-    return { store, nodes };
-  };
-  const makeLive = async ({ nodes }: Awaited<ReturnType<typeof live>>) => {
-    const create = { organizationId: 'org_1', name: 'One', description: '', terms, at: 1 };
-    await nodes[0].dispatch('pol_1', 'create', create, context);
-    await nodes[0].dispatch('pol_1', 'publish', { revision: 1, versionId: 'polv_1', at: 2 }, context);
-    await nodes[1].dispatch('pol_1', 'look', undefined, context);
-  };
-  const pausesIn = (store: Awaited<ReturnType<typeof live>>['store']) =>
-    store.log.filter(({ type }) => type === 'policy.paused');
-
-  test.each([2, 10, 50])('are one change: %i of them', async (count) => {
-    const set = await live();
-    await makeLive(set);
-    const told = await Promise.all(
-      Array.from({ length: count }, (_, i) =>
-        set.nodes[i % 2]!.dispatch('pol_1', 'pause', { revision: 2, at: 3 }, context),
-      ),
-    );
-    expect(pausesIn(set.store)).toHaveLength(1);
-    expect(told.filter(({ events }) => events.length > 0)).toHaveLength(1);
-    for (const { state } of told)
-      expect(state).toMatchObject({ status: 'paused', data: { revision: 3, pausedRevision: 2 } });
-  });
-
-  test('are one change in whatever order the store answers', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 8 }), async (s, count) => {
-        let isScheduled = false;
-        const delay = (label: string) =>
-          isScheduled ? s.schedule(Promise.resolve(), label).then(() => {}) : Promise.resolve();
-        const set = await live({ delay, random: () => 0.5 });
-        await makeLive(set);
-        isScheduled = true;
-        const told = Array.from({ length: count }, (_, i) =>
-          set.nodes[i % 2]!.dispatch('pol_1', 'pause', { revision: 2, at: 3 }, context),
-        );
-        const answers = await s.waitFor(Promise.all(told));
-        expect(pausesIn(set.store)).toHaveLength(1);
-        expect(answers.filter(({ events }) => events.length > 0)).toHaveLength(1);
-        for (const { state } of answers) expect(state.data.revision).toBe(3);
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  test('beside a resume and an edit leave each revision to exactly one of them', async () => {
-    const command = fc.constantFrom('pause', 'resume', 'update', 'publish');
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), fc.array(command, { minLength: 2, maxLength: 10 }), async (s, commands) => {
-        let isScheduled = false;
-        const delay = (label: string) =>
-          isScheduled ? s.schedule(Promise.resolve(), label).then(() => {}) : Promise.resolve();
-        const set = await live({ delay, random: () => 0.5 });
-        await makeLive(set);
-        isScheduled = true;
-        const told = commands.map((name, i) => {
-          const input = { revision: 2 + (i % 3), at: 3, versionId: `polv_${i + 2}`, changes: { rule: `${i} > 0` } };
-          return set.nodes[i % 2]!.dispatch('pol_1', name as 'update', input, context).catch((error: Error) => error);
-        });
-        const answers = await s.waitFor(Promise.all(told));
-        const changes = answers.flatMap((answer) =>
-          answer instanceof Error ? [] : answer.events.length > 0 ? [answer] : [],
-        );
-        const events = set.store.log.filter(({ stream }) => stream === 'policy-pol_1');
-        expect(events).toHaveLength(2 + changes.length);
-        const revisions = changes.map(({ state }) => state.data.revision).toSorted((a, b) => a - b);
-        expect(revisions).toEqual(revisions.map((_, i) => i + 3));
-      }),
-      { numRuns: 60 },
-    );
-  });
 });

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type TierTable, tiers } from '../../src/domain/organization/tiers.ts';
-import { type Answer, call, createKey, createProject, paths } from './calls.ts';
+import { type Answer, call } from './calls.ts';
 import { weirHere } from './here.ts';
 import { eventually, exitOf, freshDir, type Server, spawnServer, startServer } from './server.ts';
 
@@ -80,29 +80,5 @@ test('the tiers file is checked at the start, followed while it changes, and kep
   const told = await eventually(() => server.log().find(({ msg }) => msg === 'tiers.refused'));
   expect(told).toMatchObject({ level: 40, file, fault: expect.stringContaining('tiers[5].rpm: must be even') });
   expect(quota(await models(server, key))).toBe('20 17');
-  await server.stop();
-});
-
-test('three keys of one organization share its limits', async () => {
-  const server = await startServer({ env: bySpec });
-  const [one, two] = [server.first.project_id, await createProject(server)];
-  const keys = [
-    server.first.project_api_key,
-    (await createKey(server, one)).value,
-    (await createKey(server, two)).value,
-  ] as const;
-  const statuses = async (key: string, times: number): Promise<number> => {
-    let admitted = 0;
-    for (let n = 0; n < times; n++) if ((await models(server, key)).status === 200) admitted++;
-    return admitted;
-  };
-  // The key's 60; of the project's 90 what is left; of the organization's 120 what is left. Refused attempts count, too.
-  expect(await statuses(keys[0], 60)).toBe(60);
-  expect(await statuses(keys[1], 40)).toBe(30);
-  expect(await statuses(keys[2], 30)).toBe(20);
-  const { body } = await call(server, 'GET', `${paths.projectKeys(two)}?limit=1`);
-  const [{ id }] = body.data as [{ id: string }];
-  const shown = await call(server, 'GET', `${paths.projectKeys(two)}/${id}/limits`);
-  expect(shown.body.last_refusal).toMatchObject({ limits: [{ scope: 'organization', metric: 'requests_per_minute' }] });
   await server.stop();
 });

@@ -1,19 +1,9 @@
-import {
-  request as ask,
-  createServer,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request as ask, type OutgoingHttpHeaders } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import type { HttpServer } from '../../src/http/server.ts';
-import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
 import { expectRefusedInput } from '../support/refused-input.ts';
-import { bearer, wholeGateway } from '../support/whole-gateway.ts';
+import { bearer } from '../support/whole-gateway.ts';
+import { passingStage, says } from './passing-stage.ts';
 
 /** Models whose upstream speaks the client's API, from a client over the gateway to the upstream and back (contract L.1). */
 
@@ -21,57 +11,29 @@ import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const apiKey = 'sk-canary-77ab';
-let at: Awaited<ReturnType<typeof wholeGateway>>;
-let server: HttpServer;
-let mine: Awaited<ReturnType<typeof at.make.tenant>>;
-let other: typeof mine;
-/** What the upstream was sent last. */
-let received: { url: string; headers: IncomingHttpHeaders; text: string } | null;
-let respond: (response: ServerResponse) => void;
-
-const upstream = createServer(async (incoming, response) => {
-  const pieces: Buffer[] = [];
-  for await (const piece of incoming) pieces.push(piece as Buffer);
-  received = { url: incoming.url!, headers: incoming.headers, text: Buffer.concat(pieces).toString() };
-  respond(response);
-});
-
-const says =
-  (text: string, type = 'application/json', status = 200) =>
-  (response: ServerResponse): void => {
-    response.writeHead(status, { 'content-type': type }).end(text);
-  };
+let stage: Awaited<ReturnType<typeof passingStage>>;
+let upstream: typeof stage.upstream;
+let mine: typeof stage.mine;
+let other: typeof stage.other;
 
 const answerText = (id: string, model: string, content = '[]') =>
   `{"id":"${id}", "type":"message","role":"assistant","content":${content},"model" : "${model}","stop_reason":"pause_turn",` +
   `"stop_sequence":null,"usage":{"input_tokens":21,"output_tokens":10,"server_tool_use":{"web_search_requests":1}}}`;
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  const base_url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-  const remote = { kind: 'anthropic', base_url, api_key_env: 'KEY', private_network: true, model: 'theirs' };
-  const models = new Map<string, ConnectedModel>();
-  at = await wholeGateway({ models });
-  mine = await at.make.tenant();
-  other = await at.make.tenant();
-  const entry = { context_length: 200_000, max_output_length: 64_000, upstream: remote };
-  const declared = [
-    { id: 'passing', ...entry },
-    { id: 'dedicated', ...entry, dedicated_to: mine.organizationId },
-  ];
-  const connected = connect(loadModels(JSON.stringify({ models: declared }), { KEY: apiKey }), { clock: systemClock });
-  for (const [id, model] of connected) models.set(id, model);
-  server = await at.listen();
+  stage = await passingStage(apiKey, (remote, owner) => {
+    const upstream = { kind: 'anthropic', ...remote };
+    return [
+      { id: 'passing', upstream },
+      { id: 'dedicated', upstream, dedicated_to: owner },
+    ];
+  });
+  ({ upstream, mine, other } = stage);
 });
-afterAll(async () => {
-  await server.drain(0);
-  await at.close();
-  upstream.closeAllConnections();
-  await new Promise((resolve) => upstream.close(resolve));
-});
+afterAll(() => stage.close());
 beforeEach(() => {
-  received = null;
-  respond = says(answerText('msg_theirs', 'theirs'));
+  upstream.received = null;
+  upstream.respond = says(answerText('msg_theirs', 'theirs'));
 });
 
 interface Sent {
@@ -79,15 +41,8 @@ interface Sent {
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
-const post = async (body: string | object, { path = '/v1/messages', key, headers }: Sent = {}) => {
-  const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
-    method: 'POST',
-    headers: { ...bearer(key ?? mine.projectKey.value), 'content-type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text };
-};
+const post = (body: string | object, { path = '/v1/messages', key, headers }: Sent = {}) =>
+  stage.post(path, body, { ...(key !== undefined && bearer(key)), ...headers });
 const say = (fields: object = {}, model = 'passing') => ({
   model,
   max_tokens: 100,
@@ -138,13 +93,13 @@ describe('the request', () => {
         };
         const { status, text } = await post(body('passing', isNamed ? ['"policy_ids": []'] : []));
         expect(status, text).toBe(200);
-        const sent = received!.text;
+        const sent = upstream.received!.text;
         if (isNamed) {
           expect(sent).not.toContain('policy_ids');
           expect(sent.replaceAll(/\s/g, '')).toBe(body('theirs', []).replaceAll(/\s/g, ''));
         } else expect(sent).toBe(body('theirs', []));
       }),
-      { numRuns: 300 },
+      { numRuns: 60 },
     );
   });
 
@@ -156,16 +111,16 @@ describe('the request', () => {
       'x-api-key': 'mine',
     };
     await post(say(), { headers });
-    expect(received!.headers).toMatchObject({
+    expect(upstream.received!.headers).toMatchObject({
       'anthropic-beta': 'a-2025,b',
       'anthropic-version': '2024-01-01',
       'x-api-key': apiKey,
     });
-    expect(received!.headers).not.toHaveProperty('cookie');
-    expect(received!.headers).not.toHaveProperty('authorization');
+    expect(upstream.received!.headers).not.toHaveProperty('cookie');
+    expect(upstream.received!.headers).not.toHaveProperty('authorization');
     await post(say());
-    expect(received!.headers).toMatchObject({ 'anthropic-version': '2023-06-01' });
-    expect(received!.headers).not.toHaveProperty('anthropic-beta');
+    expect(upstream.received!.headers).toMatchObject({ 'anthropic-version': '2023-06-01' });
+    expect(upstream.received!.headers).not.toHaveProperty('anthropic-beta');
   });
 
   test.each<[string, object]>([
@@ -198,11 +153,11 @@ describe('the request', () => {
   ])('may have %s: the upstream is the judge', async (_, fields) => {
     const { status, text } = await post(say(fields));
     expect(status, text).toBe(200);
-    expect(JSON.parse(received!.text)).toEqual({ ...say(fields), model: 'theirs' });
+    expect(JSON.parse(upstream.received!.text)).toEqual({ ...say(fields), model: 'theirs' });
   });
 
   test('a list of betas may come in several lines', async () => {
-    const { port } = server;
+    const { port } = stage;
     const headers: OutgoingHttpHeaders = {
       ...bearer(mine.projectKey.value),
       'content-type': 'application/json',
@@ -214,7 +169,7 @@ describe('the request', () => {
       });
       asking.on('error', reject).end(JSON.stringify(say()));
     });
-    expect(received!.headers['anthropic-beta']).toBe('a-2025,b-2025,c-2025');
+    expect(upstream.received!.headers['anthropic-beta']).toBe('a-2025,b-2025,c-2025');
   });
 
   test.each(['/v1/messages', '/v1/messages/count_tokens'])(
@@ -228,7 +183,7 @@ describe('the request', () => {
         400,
         { code: 'invalid_request', param: 'header.anthropic-beta' },
       ]);
-      expect(received).toBeNull();
+      expect(upstream.received).toBeNull();
     },
   );
 
@@ -253,7 +208,7 @@ describe('the request', () => {
     const answer = JSON.parse(text);
     expect(`${answer.error.code} ${answer.error.param}`).toBe(expected);
     expectRefusedInput(say(fields), answer);
-    expect(received).toBeNull();
+    expect(upstream.received).toBeNull();
   });
 });
 
@@ -299,13 +254,13 @@ describe('state that the upstream keeps for its account', () => {
       expect(`${status} ${error.code} ${error.param}`).toBe(expected);
       expect(error.details.error_code).toBe(error.code);
       expectRefusedInput(say(fields), JSON.parse(text));
-      expect(received).toBeNull();
+      expect(upstream.received).toBeNull();
     }
   });
 
   test.each(states)('%s passes to a model that is the organization’s own', async (_, fields) => {
     expect((await post(say(fields, 'dedicated'))).status).toBe(200);
-    expect(JSON.parse(received!.text)).toEqual({ ...say(fields), model: 'theirs' });
+    expect(JSON.parse(upstream.received!.text)).toEqual({ ...say(fields), model: 'theirs' });
   });
 
   test('nobody else has that model', async () => {
@@ -315,7 +270,7 @@ describe('state that the upstream keeps for its account', () => {
     // What only a passing model takes is refused as by a model that does not exist.
     const odd = (model: string) => post(say({ zzz: 1 }, model), { key: other.projectKey.value });
     expect(JSON.parse((await odd('dedicated')).text).error).toEqual(JSON.parse((await odd('none')).text).error);
-    const read = await fetch(`http://127.0.0.1:${server.port}/v1/models/dedicated`, {
+    const read = await fetch(`http://127.0.0.1:${stage.port}/v1/models/dedicated`, {
       headers: bearer(other.projectKey.value),
     });
     expect(read.status).toBe(404);
@@ -327,14 +282,14 @@ describe('the answer', () => {
     await fc.assert(
       fc.asyncProperty(values, async (value) => {
         const content = `[{"type":"unheard_of","citations":null,"of":${value}}]`;
-        respond = says(answerText('msg_theirs', 'theirs', content));
+        upstream.respond = says(answerText('msg_theirs', 'theirs', content));
         const { status, text } = await post(say(), { headers: { 'anthropic-version': '2023-06-01' } });
         expect(status, text).toBe(200);
         const { id } = JSON.parse(text);
         expect(id).toMatch(/^msg_/);
         expect(text).toBe(answerText(id, 'passing', content));
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 
@@ -344,21 +299,21 @@ describe('the answer', () => {
     ['no id', '{"type":"message","model":"y"}'],
     ['no object', '[]'],
   ])('that is %s is a failure of the provider', async (_, text) => {
-    respond = says(text);
+    upstream.respond = says(text);
     const answer = await post(say());
     expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([502, 'provider_error']);
   });
 
   test('an error of the upstream is told in its own words, where it is about the request', async () => {
     const error = { type: 'invalid_request_error', message: 'tools.0.type: no such tool at 127.0.0.1' };
-    respond = says(JSON.stringify({ type: 'error', error }), 'application/json', 400);
+    upstream.respond = says(JSON.stringify({ type: 'error', error }), 'application/json', 400);
     const answer = await post(say());
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.text).error).toMatchObject({
       type: 'invalid_request_error',
       message: 'tools.0.type: no such tool at [host]',
     });
-    respond = says(
+    upstream.respond = says(
       JSON.stringify({ type: 'error', error: { type: 'request_too_large', message: 'At most 32 MB.' } }),
       'application/json',
       413,
@@ -373,23 +328,23 @@ describe('count_tokens', () => {
   const { max_tokens, ...counted } = say();
 
   test('is the upstream’s own', async () => {
-    respond = says('{"input_tokens":4711}');
+    upstream.respond = says('{"input_tokens":4711}');
     expect((await post(counted, { path, headers: { 'anthropic-beta': 'x' } })).text).toBe('{"input_tokens":4711}');
-    expect(received).toMatchObject({ url: '/v1/messages/count_tokens', headers: { 'anthropic-beta': 'x' } });
-    expect(JSON.parse(received!.text)).toEqual({ ...counted, model: 'theirs' });
+    expect(upstream.received).toMatchObject({ url: '/v1/messages/count_tokens', headers: { 'anthropic-beta': 'x' } });
+    expect(JSON.parse(upstream.received!.text)).toEqual({ ...counted, model: 'theirs' });
   });
 
   test.each([
     ['it has none', says('{}', 'application/json', 404)],
     ['it says something else', says('{"input_tokens":"many"}')],
   ])('is estimated where %s', async (_, how) => {
-    respond = how;
+    upstream.respond = how;
     // ⌈5 / 3⌉ + 8 for one message
     expect((await post(counted, { path })).text).toBe('{"input_tokens":10}');
   });
 
   test('fails as the upstream fails', async () => {
-    respond = says('{}', 'application/json', 529);
+    upstream.respond = says('{}', 'application/json', 529);
     expect((await post(counted, { path })).status).toBe(529);
   });
 });

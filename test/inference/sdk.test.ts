@@ -1,60 +1,23 @@
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { ProjectPrincipal } from '../../src/access/principal.ts';
 import { systemClock } from '../../src/clock.ts';
-import { refusal } from '../../src/errors.ts';
-import { type HttpServer, serve } from '../../src/http/server.ts';
 import { newId } from '../../src/ids.ts';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
 import { modelsRoutes } from '../../src/inference/models/models.ts';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
-import { unlimitedGate } from '../support/unlimited.ts';
-import { principal } from './call.ts';
+import { key, sdkStage } from './sdk-stage.ts';
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 30_000 });
 
-const key = 'gwp_test';
-const gate = unlimitedGate<ProjectPrincipal>((head) => {
-  const sent = head.header('authorization')?.slice('Bearer '.length) ?? head.header('x-api-key');
-  return sent === key ? principal() : refusal('invalid_api_key');
-});
-
-const slow = {
-  id: 'slow',
-  context_length: 100_000,
-  max_output_length: 64_000,
-  upstream: { kind: 'simulated', output_tokens: 20_000, token_ms: 10 },
-};
-const declared = [...loadModels(null, {}), ...loadModels(JSON.stringify({ models: [slow] }), {})];
-const models = connect(declared, { clock: systemClock });
-
-let server: HttpServer;
-let baseURL = '';
+let stage: Awaited<ReturnType<typeof sdkStage>>;
 beforeAll(async () => {
-  server = await serve<ProjectPrincipal>({
-    routes: [
-      messagesRoute({ models, clock: systemClock, answerId: () => newId('msg', systemClock) }),
-      ...modelsRoutes({
-        models: () => models.list,
-        ownedBy: 'weir',
-        hasCredit: () => false,
-      }),
-    ],
-    gate,
-    host: '127.0.0.1',
-    port: 0,
-    requestId: () => newId('req', systemClock),
-    clock: systemClock,
-  });
-  baseURL = `http://127.0.0.1:${server.port}`;
+  stage = await sdkStage((models) => [
+    messagesRoute({ models, clock: systemClock, answerId: () => newId('msg', systemClock) }),
+    ...modelsRoutes({ models: () => models.list, ownedBy: 'weir', hasCredit: () => false }),
+  ]);
 });
-afterAll(async () => {
-  await server.drain(1000);
-  await models.close();
-});
+afterAll(() => stage.close());
 
 const question = {
   model: 'weir-sim-1',
@@ -78,7 +41,7 @@ const until = async (holds: () => boolean) => {
 const majors = { '1.x': Anthropic, '0.x': Anthropic0 as unknown as typeof Anthropic };
 
 describe.each(Object.entries(majors))('@anthropic-ai/sdk %s', (_, Client) => {
-  const client = (apiKey = key) => new Client({ baseURL, apiKey, maxRetries: 0 });
+  const client = (apiKey = key) => new Client({ baseURL: stage.baseURL, apiKey, maxRetries: 0 });
 
   test('messages.create', async () => {
     const message = await client().messages.create(question);
@@ -175,10 +138,10 @@ describe.each(Object.entries(majors))('@anthropic-ai/sdk %s', (_, Client) => {
   test('an aborted stream ends on the server too', async () => {
     const stream = client().messages.stream({ ...question, model: 'slow', max_tokens: 20_000 });
     await new Promise((resolve) => stream.once('text', resolve));
-    expect(server.inFlight).toBe(1);
+    expect(stage.server.inFlight).toBe(1);
     stream.abort();
     await expect(stream.finalMessage()).rejects.toBeInstanceOf(Client.APIUserAbortError);
-    await until(() => server.inFlight === 0);
+    await until(() => stage.server.inFlight === 0);
   });
 
   test('an aborted request without a stream ends on the server too', async () => {
@@ -186,10 +149,10 @@ describe.each(Object.entries(majors))('@anthropic-ai/sdk %s', (_, Client) => {
     const request = { ...question, model: 'slow', max_tokens: 20_000 };
     const asked = client().messages.create(request, { signal: leaving.signal });
     asked.catch(() => undefined);
-    await until(() => server.inFlight === 1);
+    await until(() => stage.server.inFlight === 1);
     leaving.abort();
     await expect(asked).rejects.toBeInstanceOf(Client.APIUserAbortError);
-    await until(() => server.inFlight === 0);
+    await until(() => stage.server.inFlight === 0);
   });
 
   test('models.list', async () => {
@@ -223,7 +186,7 @@ describe.each(Object.entries(majors))('@anthropic-ai/sdk %s', (_, Client) => {
 test('without anthropic-version only the fields of the spec are sent', async () => {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const ask = (body: object) =>
-    fetch(`${baseURL}/v1/messages`, { method: 'POST', headers, body: JSON.stringify(body) });
+    fetch(`${stage.baseURL}/v1/messages`, { method: 'POST', headers, body: JSON.stringify(body) });
   const message = await (await ask(question)).json();
   expect(Object.keys(message as object)).toEqual(
     'id type role model content stop_reason stop_sequence usage'.split(' '),

@@ -158,6 +158,20 @@ const states = async (): Promise<Record<string, State>> => {
   };
 };
 
+test('operations on policies need the permissions that the contract says', () => {
+  const needs = (permission: string): string[] =>
+    named.flatMap(({ route }) =>
+      'permission' in route.access && route.access.permission === permission ? [route.operation] : [],
+    );
+  expect(needs('policies:write').toSorted()).toEqual(['createPolicy', 'deletePolicy', 'updatePolicy']);
+  expect(needs('policies:publish').toSorted()).toEqual([
+    'pausePolicy',
+    'publishPolicy',
+    'replayPolicy',
+    'resumePolicy',
+  ]);
+});
+
 describe('each state of a credential', () => {
   test('is judged at every route as the decisions say, before anything else is looked at', async () => {
     const seen: Record<string, Record<string, string>> = {};

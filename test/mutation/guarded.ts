@@ -84,7 +84,7 @@ export const guarded = {
       'test/access/known-tokens.test.ts',
       'test/access/authenticate.test.ts',
       'test/access/limits-gate.test.ts',
-      'test/access/limits-outside.test.ts',
+      'test/access/limits-seen-by-clients.test.ts',
       'test/admin/oauth.test.ts',
     ],
   },

@@ -18,8 +18,8 @@ const store: readonly PlantedFault[] = [
   {
     title: 'a commit is not synced to the disk',
     file: 'src/embedded/store/database.ts',
-    from: '    noSync,\n',
-    to: '    noSync: true,\n',
+    from: 'eventTurnBatching: false, noSync }',
+    to: 'eventTurnBatching: false, noSync: noSync || true }',
     test: 'test/torture/disk.test.ts',
     only: 'D3',
   },
@@ -64,7 +64,7 @@ const store: readonly PlantedFault[] = [
   {
     title: 'a reaction that failed is passed over',
     file: 'src/kernel/followers/reactor-follower.ts',
-    from: 'await pause(wait, signal);',
+    from: 'await pause(wait, undefined, { signal }).catch(() => {});',
     to: 'return true;',
     test: 'test/kernel/reactor.test.ts',
   },
@@ -131,7 +131,7 @@ const administration: readonly PlantedFault[] = [
     file: 'src/access/leases.ts',
     from: 'return stale === true || (expiresAt',
     to: 'return stale === undefined || (expiresAt',
-    test: 'test/matrix/held.test.ts',
+    test: 'test/matrix/credential-changes.test.ts',
     only: 'has been',
   },
   {

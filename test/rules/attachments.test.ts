@@ -1,4 +1,4 @@
-// Lane: middle: ten thousand attachments take a quarter of a minute
+// Lane: middle: it runs at length
 import { afterAll, expect, test, vi } from 'vitest';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { sampleOwner, sampleTime } from '../../src/rules/samples.ts';
@@ -11,7 +11,7 @@ import { accepted } from './rule.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
-const count = 10_000;
+const count = 2_000;
 const evaluator = openEvaluator();
 afterAll(() => evaluator.close());
 
@@ -228,7 +228,7 @@ test(`none of ${count} ordinary attachments is refused`, async () => {
 test('what rules look for is found in each that is a text', async () => {
   end = '\nabout nightfall';
   const missed: unknown[] = [];
-  for (let at = 0; at < 1_000; at += 1) {
+  for (let at = 0; at < 300; at += 1) {
     const kind = pick(Object.keys(encoded));
     const asked = pick(places)(encoded[kind]!());
     if (!isMatch((await judged(asked))[0]!)) missed.push({ kind, asked: JSON.stringify(asked) });

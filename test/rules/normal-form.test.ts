@@ -86,7 +86,7 @@ describe('a text in pieces', () => {
         const long = 'x'.repeat(cut - shift) + text.repeat(5) + 'y'.repeat(cut - 7 * text.length) + text;
         expect(inForm(form, long, unbounded()) === long.normalize(form)).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     );
   });
 });
@@ -102,7 +102,7 @@ test('a long text is read as its words are, wherever it is cut', () => {
       const before = 'x '.repeat((partUnits - shift) >> 1);
       expect(foldedWithin(unbounded(), `${before}${text}`)).toBe(`${before}${foldedWithin(unbounded(), text)}`);
     }),
-    { numRuns: 500 },
+    { numRuns: 100 },
   );
 });
 

@@ -1,6 +1,8 @@
 import type { Administration } from '../../src/admin/command.ts';
-import { allRoutes } from '../../src/app/routes.ts';
+import { describedRoutes, type RouteDependencies } from '../../src/app/routes.ts';
 import { tiers } from '../../src/domain/organization/tiers.ts';
+import { openapiRoute } from '../../src/http/openapi/openapi.ts';
+import type { Route } from '../../src/http/route.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { noPolicies } from '../../src/policies/guard.ts';
 import type { Evaluator } from '../../src/rules/evaluate.ts';
@@ -8,6 +10,18 @@ import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { fixedClock } from './fixed-clock.ts';
 import { upToDate } from './up-to-date.ts';
+
+/** By the names of the routes that it describes. */
+const documents = new Map<string, Route>();
+
+/** All routes. The document of them is made once in a process: it takes longer than most tests. */
+export const allRoutes = (dependencies: RouteDependencies): Route[] => {
+  const routes = describedRoutes(dependencies);
+  const key = routes.map(({ operation }) => operation).join(' ');
+  const document = documents.get(key) ?? openapiRoute(routes);
+  documents.set(key, document);
+  return [...routes, document];
+};
 
 /** Every route over an administration, for tests that call nothing but its own. */
 export const administrationRoutes = (

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { BearerPrincipal } from '../../src/access/principal.ts';
 import { Fault, isRefusal, type Refusal, refusal } from '../../src/errors.ts';
 import { Admission, checkRequest, unrouted } from '../../src/http/admission.ts';
-import { endpoint, judgeBodyHeaders, readBody } from '../../src/http/endpoint.ts';
+import { type Endpoint, endpoint, judgeBodyHeaders, readBody } from '../../src/http/endpoint.ts';
 import { failure, familyOf } from '../../src/http/error-envelopes.ts';
 import { openapi } from '../../src/http/openapi/openapi.ts';
 import { Refused } from '../../src/http/refused.ts';
@@ -61,7 +61,14 @@ const descriptionOf = (routes: readonly Route[]) => {
  * handler, envelope. Each answer is held against the OpenAPI document of the routes.
  */
 export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>): Call => {
-  const match = router(routes.map(endpoint));
+  const match = router(routes);
+  /** Made when they are first asked: to compile the schemas of a route takes longer than most requests. */
+  const endpoints = new Map<Route, Endpoint>();
+  const endpointOf = (route: Route): Endpoint => {
+    const known = endpoints.get(route) ?? endpoint(route);
+    endpoints.set(route, known);
+    return known;
+  };
   const expectDescribed = descriptionOf(routes);
 
   return async (method, url, { body, headers: given = {}, ip = '127.0.0.1' } = {}) => {
@@ -69,8 +76,9 @@ export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>)
     const headers =
       body === undefined || 'content-type' in given ? given : { 'content-type': 'application/json', ...given };
     const found = match(path);
-    const target = found?.place.methods.get(method);
-    const family = target?.family ?? found?.place.methods.values().next().value?.family ?? familyOf(path);
+    const route = found?.place.methods.get(method);
+    const target = route && endpointOf(route);
+    const family = route?.family ?? found?.place.methods.values().next().value?.family ?? familyOf(path);
     const head = { requestId: 'req_1', method, path, query, ip, header: (name: string) => headers[name] };
     const bytes = bytesOf(body);
     let pass: RateLimitLease<BearerPrincipal> | undefined;

@@ -4,7 +4,6 @@ import type { Principal } from '../../src/access/principal.ts';
 import { credentialOf } from '../../src/admin/credential.ts';
 import { fundsOf } from '../../src/app/funds.ts';
 import type { Checks } from '../../src/app/health.ts';
-import { allRoutes } from '../../src/app/routes.ts';
 import { systemClock } from '../../src/clock.ts';
 import { tiers } from '../../src/domain/organization/tiers.ts';
 import { adminPermissions, projectPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
@@ -20,6 +19,7 @@ import { type ConnectedModel, connect, type ServedModels } from '../../src/upstr
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { stage } from '../admin/stage.ts';
 import { memoryAccounts } from './accounts.ts';
+import { allRoutes } from './all-routes.ts';
 import { inProcess } from './in-process.ts';
 import type { MemoryOptions } from './memory-store.ts';
 import { wideWindows } from './test-windows.ts';

@@ -37,7 +37,7 @@ export const longTests: readonly LongTest[] = [
     id: 'FIRST',
     title: 'gateways that are started at once on an empty store',
     unit: 'stores, each with one organization',
-    file: 'test/e2e/together.test.ts',
+    file: 'test/e2e/several-gateways.test.ts',
     variable: 'FIRST_RUNS',
     counts: { long: 50 },
   },

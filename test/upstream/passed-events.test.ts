@@ -126,7 +126,7 @@ describe('events', () => {
         });
         expect(told.usage.output_tokens).toBe(usages.findLast((usage) => usage !== undefined)?.output_tokens ?? 1);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 

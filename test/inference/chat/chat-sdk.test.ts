@@ -1,57 +1,23 @@
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { ProjectPrincipal } from '../../../src/access/principal.ts';
 import { systemClock } from '../../../src/clock.ts';
-import { refusal } from '../../../src/errors.ts';
-import { type HttpServer, serve } from '../../../src/http/server.ts';
 import { newId } from '../../../src/ids.ts';
 import { chatRoute } from '../../../src/inference/chat/chat.ts';
 import { strictCompletion } from '../../../src/inference/chat/chat-response-schema.ts';
-import { connect } from '../../../src/upstream/connect.ts';
-import { loadModels } from '../../../src/upstream/models/models.ts';
-import { unlimitedGate } from '../../support/unlimited.ts';
-import { principal } from '../call.ts';
+import { key, sdkStage } from '../sdk-stage.ts';
 
 /** Chat completions with the official package, both majors, over a socket. */
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-const key = 'gwp_test';
-const gate = unlimitedGate<ProjectPrincipal>((head) =>
-  head.header('authorization') === `Bearer ${key}` ? principal() : refusal('invalid_api_key'),
-);
-const slow = {
-  id: 'slow',
-  context_length: 100_000,
-  max_output_length: 64_000,
-  upstream: { kind: 'simulated', output_tokens: 20_000, token_ms: 10 },
-};
-const declared = [...loadModels(null, {}), ...loadModels(JSON.stringify({ models: [slow] }), {})];
-const models = connect(declared, { clock: systemClock });
-
-let server: HttpServer;
+let stage: Awaited<ReturnType<typeof sdkStage>>;
 beforeAll(async () => {
-  server = await serve<ProjectPrincipal>({
-    routes: [
-      chatRoute({
-        models,
-        clock: systemClock,
-        answerId: () => newId('msg', systemClock).replace('msg_', 'chatcmpl-'),
-      }),
-    ],
-    gate,
-    host: '127.0.0.1',
-    port: 0,
-    requestId: () => newId('req', systemClock),
-    clock: systemClock,
-  });
+  const answerId = () => newId('msg', systemClock).replace('msg_', 'chatcmpl-');
+  stage = await sdkStage((models) => [chatRoute({ models, clock: systemClock, answerId })]);
 });
-afterAll(async () => {
-  await server.drain(1000);
-  await models.close();
-});
+afterAll(() => stage.close());
 
 const question = {
   model: 'weir-sim-1',
@@ -74,7 +40,7 @@ const weather = {
 const majors = { '7': OpenAI, '6': OpenAI6 as unknown as typeof OpenAI };
 
 describe.each(Object.entries(majors))('openai %s', (_, Client) => {
-  const client = (apiKey = key) => new Client({ baseURL: `http://127.0.0.1:${server.port}/v1`, apiKey, maxRetries: 0 });
+  const client = (apiKey = key) => new Client({ baseURL: `${stage.baseURL}/v1`, apiKey, maxRetries: 0 });
 
   test('create', async () => {
     const answer = await client().chat.completions.create(question);

@@ -1,12 +1,6 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
-import type { HttpServer } from '../../../src/http/server.ts';
-import { type ConnectedModel, connect } from '../../../src/upstream/connect.ts';
-import { loadModels } from '../../../src/upstream/models/models.ts';
-import { bearer, wholeGateway } from '../../support/whole-gateway.ts';
+import { passingStage, says } from '../passing-stage.ts';
 
 /** Models whose upstream speaks responses, for clients that do too: bytes pass (contract L.1). */
 
@@ -14,24 +8,8 @@ import { bearer, wholeGateway } from '../../support/whole-gateway.ts';
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const apiKey = 'sk-canary-99ef';
-let at: Awaited<ReturnType<typeof wholeGateway>>;
-let server: HttpServer;
-let key: string;
-/** What the upstream was sent last. */
-let received: { url: string; headers: IncomingHttpHeaders; text: string } | null;
-let respond: (response: ServerResponse) => void;
-
-const upstream = createServer(async (incoming, response) => {
-  const pieces: Buffer[] = [];
-  for await (const piece of incoming) pieces.push(piece as Buffer);
-  received = { url: incoming.url!, headers: incoming.headers, text: Buffer.concat(pieces).toString() };
-  respond(response);
-});
-const says =
-  (text: string, type = 'application/json', status = 200) =>
-  (response: ServerResponse): void => {
-    response.writeHead(status, { 'content-type': type }).end(text);
-  };
+let stage: Awaited<ReturnType<typeof passingStage>>;
+let upstream: typeof stage.upstream;
 
 const usage = '"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4},"output_tokens":3,"x":1.0}';
 const item = '{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":"Hé"}]}';
@@ -48,48 +26,22 @@ const events = (id: string, model: string, last = 'completed') => [
 ];
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  const base_url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-  const remote = {
-    kind: 'openai',
-    base_url,
-    api_key_env: 'KEY',
-    private_network: true,
-    model: 'theirs',
-    apis: ['chat', 'responses'],
-  };
-  const models = new Map<string, ConnectedModel>();
-  at = await wholeGateway({ models });
-  const mine = await at.make.tenant();
-  key = mine.projectKey.value;
-  const entry = { context_length: 200_000, max_output_length: 64_000, upstream: remote };
-  const declared = [
-    { id: 'passing', ...entry },
-    { id: 'dedicated', ...entry, dedicated_to: mine.organizationId },
-  ];
-  const connected = connect(loadModels(JSON.stringify({ models: declared }), { KEY: apiKey }), { clock: systemClock });
-  for (const [id, model] of connected) models.set(id, model);
-  server = await at.listen();
+  stage = await passingStage(apiKey, (remote, owner) => {
+    const upstream = { kind: 'openai', ...remote, apis: ['chat', 'responses'] };
+    return [
+      { id: 'passing', upstream },
+      { id: 'dedicated', upstream, dedicated_to: owner },
+    ];
+  });
+  ({ upstream } = stage);
 });
-afterAll(async () => {
-  await server.drain(0);
-  await at.close();
-  upstream.closeAllConnections();
-  await new Promise((resolve) => upstream.close(resolve));
-});
+afterAll(() => stage.close());
 beforeEach(() => {
-  received = null;
-  respond = says(whole('resp_theirs', 'theirs'));
+  upstream.received = null;
+  upstream.respond = says(whole('resp_theirs', 'theirs'));
 });
 
-const post = async (body: string | object) => {
-  const response = await fetch(`http://127.0.0.1:${server.port}/v1/responses`, {
-    method: 'POST',
-    headers: { ...bearer(key), 'content-type': 'application/json' },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-  return { status: response.status, text: await response.text() };
-};
+const post = (body: string | object) => stage.post('/v1/responses', body);
 const say = (fields: object = {}, model = 'passing') => ({ model, input: 'Hello', ...fields });
 
 describe('the request', () => {
@@ -101,8 +53,8 @@ describe('the request', () => {
   ])('with %s arrives as it is, but is not to be kept', async (fields, expected) => {
     const { status, text } = await post(`{"model":"passing",${fields}}`);
     expect(status, text).toBe(200);
-    expect(received).toMatchObject({ url: '/v1/responses', text: expected });
-    expect(received!.headers.authorization).toBe(`Bearer ${apiKey}`);
+    expect(upstream.received).toMatchObject({ url: '/v1/responses', text: expected });
+    expect(upstream.received!.headers.authorization).toBe(`Bearer ${apiKey}`);
   });
 
   test.each([false, true])(
@@ -111,7 +63,7 @@ describe('the request', () => {
       const error = '"error":{"code":"insufficient_quota","message":"check the billing details of org-7"}';
       const failed = whole('resp_theirs', 'theirs', 'failed').replace(usage, `${error},"usage":null`);
       const end = event('response.failed', `"sequence_number":1,"response":${failed}`);
-      respond = stream ? says(events('resp_theirs', 'theirs')[0]! + end, 'text/event-stream') : says(failed);
+      upstream.respond = stream ? says(events('resp_theirs', 'theirs')[0]! + end, 'text/event-stream') : says(failed);
       const { status, text } = await post(say({ stream }));
       expect(status).toBe(502);
       expect(text).toContain('The model provider failed.');
@@ -125,7 +77,7 @@ describe('the request', () => {
       `"error":{"code":"server_error","message":"the key ${apiKey} at 127.0.0.1"},${usage}`,
     );
     const end = event('response.failed', `"sequence_number":1,"response":${failed}`);
-    respond = stream ? says(events('resp_theirs', 'theirs')[0]! + end, 'text/event-stream') : says(failed);
+    upstream.respond = stream ? says(events('resp_theirs', 'theirs')[0]! + end, 'text/event-stream') : says(failed);
     const { status, text } = await post(say({ stream }));
     expect([status, text]).toEqual([200, expect.stringContaining('"code":"server_error"')]);
     expect(text).not.toContain(apiKey);
@@ -135,7 +87,7 @@ describe('the request', () => {
   test('of a dedicated model may be kept', async () => {
     for (const fields of [{}, { store: true }]) {
       await post(say(fields, 'dedicated'));
-      expect(JSON.parse(received!.text)).toEqual({ ...say(fields, 'theirs') });
+      expect(JSON.parse(upstream.received!.text)).toEqual({ ...say(fields, 'theirs') });
     }
   });
 
@@ -190,14 +142,14 @@ describe('the request', () => {
     const { status, text } = await post(say(fields));
     expect(status).toBe(400);
     expect(JSON.parse(text).error).toMatchObject({ code: 'unsupported_parameter', param });
-    expect(received).toBeNull();
+    expect(upstream.received).toBeNull();
     expect((await post(say(fields, 'dedicated'))).status).toBe(200);
   });
 
   test('a connector is the caller’s where the caller has the right to it', async () => {
     const tools = [{ type: 'mcp', server_label: 'x', connector_id: 'connector_gmail', authorization: 'ya29' }];
     expect((await post(say({ tools }))).status).toBe(200);
-    expect(JSON.parse(received!.text).tools).toEqual(tools);
+    expect(JSON.parse(upstream.received!.text).tools).toEqual(tools);
   });
 
   test.each<[object]>([
@@ -209,7 +161,7 @@ describe('the request', () => {
   ])('%j names no state: all of it is there', async (item) => {
     const { status, text } = await post(say({ input: [item] }));
     expect(status, text).toBe(200);
-    expect(JSON.parse(received!.text).input).toEqual([item]);
+    expect(JSON.parse(upstream.received!.text).input).toEqual([item]);
   });
 
   test.each<[object, string]>([
@@ -221,7 +173,7 @@ describe('the request', () => {
   ])('%j is refused', async (fields, param) => {
     const { status, text } = await post(say(fields));
     expect([status, JSON.parse(text).error.param]).toEqual([400, param]);
-    expect(received).toBeNull();
+    expect(upstream.received).toBeNull();
   });
 });
 
@@ -234,14 +186,14 @@ describe('the answer', () => {
   });
 
   test.each(['<html>', '[]', '{"id":"a","model":"b"}'])('%s is 502', async (text) => {
-    respond = says(text);
+    upstream.respond = says(text);
     expect((await post(say())).status).toBe(502);
   });
 });
 
 describe('the stream', () => {
   test.each(['completed', 'incomplete', 'failed'])('that is %s is the upstream’s, but for the names', async (last) => {
-    respond = says(events('resp_theirs', 'theirs', last).join(''), 'text/event-stream');
+    upstream.respond = says(events('resp_theirs', 'theirs', last).join(''), 'text/event-stream');
     const { text } = await post(say({ stream: true }));
     const id = /"id" : "([^"]+)"/.exec(text)![1]!;
     expect(id).not.toBe('resp_theirs');
@@ -249,8 +201,12 @@ describe('the stream', () => {
   });
 
   test('of the official SDK has its text', async () => {
-    respond = says(events('resp_theirs', 'theirs').join(''), 'text/event-stream');
-    const client = new OpenAI({ apiKey: key, baseURL: `http://127.0.0.1:${server.port}/v1`, maxRetries: 0 });
+    upstream.respond = says(events('resp_theirs', 'theirs').join(''), 'text/event-stream');
+    const client = new OpenAI({
+      apiKey: stage.mine.projectKey.value,
+      baseURL: `http://127.0.0.1:${stage.port}/v1`,
+      maxRetries: 0,
+    });
     const seen: string[] = [];
     const stream = await client.responses.create({ model: 'passing', input: 'x', stream: true });
     for await (const each of stream) seen.push(each.type);
@@ -259,7 +215,7 @@ describe('the stream', () => {
 
   test('that fails before it says anything is an ordinary error', async () => {
     const failed = event('error', '"code":"rate_limit_exceeded","message":"x","param":null');
-    respond = says(events('a', 'b').slice(0, 2).join('') + failed, 'text/event-stream');
+    upstream.respond = says(events('a', 'b').slice(0, 2).join('') + failed, 'text/event-stream');
     expect((await post(say({ stream: true }))).status).toBeGreaterThanOrEqual(500);
   });
 
@@ -268,7 +224,7 @@ describe('the stream', () => {
     ['garbage', `${events('a', 'b').slice(0, 4).join('')}data: {"type":\n\n`],
     ['an event without a type', `${events('a', 'b').slice(0, 4).join('')}data: {"x":1}\n\n`],
   ])('%s in the middle ends with an error', async (_, text) => {
-    respond = says(text, 'text/event-stream');
+    upstream.respond = says(text, 'text/event-stream');
     const { text: seen } = await post(say({ stream: true }));
     const told = seen.split('\n\n').at(-2)!;
     expect(told).toMatch(/^event: error\n/);

@@ -3,27 +3,17 @@ import { zodTextFormat } from 'openai/helpers/zod';
 import OpenAI6 from 'openai-6';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { ProjectPrincipal } from '../../../src/access/principal.ts';
 import { systemClock } from '../../../src/clock.ts';
-import { refusal } from '../../../src/errors.ts';
-import { type HttpServer, serve } from '../../../src/http/server.ts';
 import { newId } from '../../../src/ids.ts';
 import { strictResponse } from '../../../src/inference/responses/response-schema.ts';
 import { responsesRoute } from '../../../src/inference/responses/responses.ts';
-import { connect } from '../../../src/upstream/connect.ts';
-import { loadModels } from '../../../src/upstream/models/models.ts';
-import { unlimitedGate } from '../../support/unlimited.ts';
-import { principal } from '../call.ts';
+import { key, sdkStage } from '../sdk-stage.ts';
 
 /** Responses with the official package, both majors, over a socket. */
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-const key = 'gwp_test';
-const gate = unlimitedGate<ProjectPrincipal>((head) =>
-  head.header('authorization') === `Bearer ${key}` ? principal() : refusal('invalid_api_key'),
-);
 const simulated = (id: string, upstream: object = {}, fields: object = {}) => ({
   id,
   context_length: 100_000,
@@ -33,34 +23,17 @@ const simulated = (id: string, upstream: object = {}, fields: object = {}) => ({
   ...fields,
   upstream: { kind: 'simulated', ...upstream },
 });
-const declared = loadModels(
-  JSON.stringify({
-    models: [
-      simulated('m'),
-      simulated('thinker', { thinking_tokens: 40 }),
-      simulated('slow', { output_tokens: 20_000, token_ms: 10 }),
-    ],
-  }),
-  {},
-);
-const models = connect(declared, { clock: systemClock });
-
-let server: HttpServer;
+let stage: Awaited<ReturnType<typeof sdkStage>>;
 beforeAll(async () => {
   const answerId = () => newId('msg', systemClock).replace('msg_', 'resp_');
-  server = await serve<ProjectPrincipal>({
-    routes: [responsesRoute({ models, clock: systemClock, answerId })],
-    gate,
-    host: '127.0.0.1',
-    port: 0,
-    requestId: () => newId('req', systemClock),
-    clock: systemClock,
-  });
+  const models = [
+    simulated('m'),
+    simulated('thinker', { thinking_tokens: 40 }),
+    simulated('slow', { output_tokens: 20_000, token_ms: 10 }),
+  ];
+  stage = await sdkStage((served) => [responsesRoute({ models: served, clock: systemClock, answerId })], models);
 });
-afterAll(async () => {
-  await server.drain(1000);
-  await models.close();
-});
+afterAll(() => stage.close());
 
 const question = { model: 'm', max_output_tokens: 2000, instructions: 'Be brief.', input: 'Hello there' };
 const weather = {
@@ -75,7 +48,7 @@ const weather = {
 const majors = { '7': OpenAI, '6': OpenAI6 as unknown as typeof OpenAI };
 
 describe.each(Object.entries(majors))('openai %s', (_, Client) => {
-  const client = (apiKey = key) => new Client({ baseURL: `http://127.0.0.1:${server.port}/v1`, apiKey, maxRetries: 0 });
+  const client = (apiKey = key) => new Client({ baseURL: `${stage.baseURL}/v1`, apiKey, maxRetries: 0 });
 
   test('create', async () => {
     const { output_text, ...answer } = await client().responses.create(question);

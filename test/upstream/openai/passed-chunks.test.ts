@@ -106,7 +106,7 @@ test('whatever is in them, and in whatever pieces they come', () => {
         expect(reader.ended).toBe(true);
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: 300 },
   );
 });
 

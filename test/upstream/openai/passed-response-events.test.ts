@@ -104,7 +104,7 @@ test('whatever is in them, and in whatever pieces they come', () => {
         expect(reader.ended).toBe(true);
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { HttpServer } from '../../src/http/server.ts';
-import { type Change, changes, concerns, holdWrite, writes } from './held.ts';
+import { type Change, changes, concerns, holdWrite, writes } from './credential-changes.ts';
 import { matrix, ownerOf, rowOf } from './stage.ts';
 
 // A loaded machine is slow, not wrong.
@@ -29,8 +29,8 @@ test('there are as many such routes as write something', () => {
     ).toBe(true);
 });
 
-describe('a request whose body is complete when its credential is', () => {
-  test.each(writes)('what it was: $title', async (write) => {
+describe('a request whose body is complete after its credential has changed', () => {
+  test.each(writes)('succeeds while the credential is as it was: $title', async (write) => {
     const value = ownerOf(write.route, stage.mine).authorization!.slice('Bearer '.length);
     const held = await holdWrite(server, write, await idsOf(write), value);
     expect((await held.finish()).status).toBe(rowOf(write.route).status);

@@ -114,7 +114,7 @@ test('a request', async () => {
     fc.asyncProperty(requestsOf({ api: 'responses' }), async (request) => {
       expect(plain(await arrived(responsesOf(request)))).toEqual(plain(request));
     }),
-    { numRuns: 300 },
+    { numRuns: 80 },
   );
 });
 

@@ -37,7 +37,7 @@ test('a request', async () => {
       expect((await send(far, { ...sent, stream: false, stream_options: undefined })).body).not.toHaveProperty('error');
       expect(plain({ ...upstream.requests[0], model: 'm' })).toEqual(plain(request));
     }),
-    { numRuns: 300 },
+    { numRuns: 80 },
   );
 });
 

@@ -21,7 +21,7 @@ import { atPathOf } from '../config/file-fault.ts';
 import { accessRecordSeconds } from '../domain/key/access-events.ts';
 import { lasts, whose } from '../domain/streams.ts';
 import { fault } from '../errors.ts';
-import { expectPort, type HttpServer, serve as serveHttp } from '../http/server.ts';
+import { expectPort, type HttpServer, serve as serveHttp } from '../http/listen/server.ts';
 import { newId } from '../ids.ts';
 import { openLargeBodies } from '../inference/route/large-bodies.ts';
 import type { Context } from '../kernel/commands/actor.ts';

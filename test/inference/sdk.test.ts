@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ProjectPrincipal } from '../../src/access/principal.ts';
 import { systemClock } from '../../src/clock.ts';
 import { refusal } from '../../src/errors.ts';
-import { type HttpServer, serve } from '../../src/http/server.ts';
+import { type HttpServer, serve } from '../../src/http/listen/server.ts';
 import { newId } from '../../src/ids.ts';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
 import { modelsRoutes } from '../../src/inference/models/models.ts';

@@ -111,7 +111,7 @@ const limits: readonly PlantedFault[] = [
   },
   {
     title: 'a request whose client has left stays in flight',
-    file: 'src/http/answer/in-flight.ts',
+    file: 'src/http/exchange/in-flight.ts',
     from: "this.stage = 'done';\n    this.lease?.end();\n",
     to: "this.stage = 'done';\n    if (!this.gone) this.lease?.end();\n",
     test: 'test/inference/limits-charges.test.ts',

@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import type { BearerPrincipal } from '../../src/access/principal.ts';
 import { Fault, isRefusal, type Refusal, refusal } from '../../src/errors.ts';
-import { Admission, checkRequest, unrouted } from '../../src/http/admission.ts';
-import { endpoint, judgeBodyHeaders, readBody } from '../../src/http/endpoint.ts';
 import { failure, familyOf } from '../../src/http/error-envelopes.ts';
+import { Admission, checkRequest, unrouted } from '../../src/http/exchange/admission.ts';
 import { openapi } from '../../src/http/openapi/openapi.ts';
 import { Refused } from '../../src/http/refused.ts';
 import type { RequestHead } from '../../src/http/request/head.ts';
@@ -15,7 +14,8 @@ import {
   type Reply,
   type Route,
 } from '../../src/http/route.ts';
-import { router } from '../../src/http/router.ts';
+import { endpoint, judgeBodyHeaders, readBody } from '../../src/http/routing/endpoint.ts';
+import { router } from '../../src/http/routing/router.ts';
 import { type Document, describedBy } from './described.ts';
 import { allowance } from './unlimited.ts';
 

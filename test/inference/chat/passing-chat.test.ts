@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { HttpServer } from '../../../src/http/server.ts';
+import type { HttpServer } from '../../../src/http/listen/server.ts';
 import { type ConnectedModel, connect } from '../../../src/upstream/connect.ts';
 import { loadModels } from '../../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../../support/whole-gateway.ts';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { ProjectPrincipal } from '../../../src/access/principal.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { refusal } from '../../../src/errors.ts';
-import { type HttpServer, serve } from '../../../src/http/server.ts';
+import { type HttpServer, serve } from '../../../src/http/listen/server.ts';
 import { newId } from '../../../src/ids.ts';
 import { strictResponse } from '../../../src/inference/responses/response-schema.ts';
 import { responsesRoute } from '../../../src/inference/responses/responses.ts';

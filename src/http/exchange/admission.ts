@@ -1,11 +1,11 @@
-import type { Refusal } from '../errors.ts';
-import type { Endpoint } from './endpoint.ts';
-import { familyOf } from './error-envelopes.ts';
-import { Refused, refused } from './refused.ts';
-import type { RequestHead } from './request/head.ts';
-import { parseQuery } from './request/query.ts';
-import type { Head } from './route.ts';
-import { type Match, readParameters } from './router.ts';
+import type { Refusal } from '../../errors.ts';
+import { familyOf } from '../error-envelopes.ts';
+import { Refused, refused } from '../refused.ts';
+import type { RequestHead } from '../request/head.ts';
+import { parseQuery } from '../request/query.ts';
+import type { Head } from '../route.ts';
+import type { Endpoint } from '../routing/endpoint.ts';
+import { type Match, readParameters } from '../routing/router.ts';
 
 /** What the headers of a request have earned it: all of a call but its body. */
 export class Admission<P> {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type Refusal, refusal } from '../errors.ts';
-import { Refused, refused } from './refused.ts';
-import { parseForm } from './request/form.ts';
-import { parseJson } from './request/json.ts';
-import { formMedia, isFormMedia, isJsonMedia } from './request/media.ts';
-import { type Family, isInference, type Method, type Route } from './route.ts';
-import { invalid, type Part } from './validation/validate.ts';
+import { type Refusal, refusal } from '../../errors.ts';
+import { Refused, refused } from '../refused.ts';
+import { parseForm } from '../request/form.ts';
+import { parseJson } from '../request/json.ts';
+import { formMedia, isFormMedia, isJsonMedia } from '../request/media.ts';
+import { type Family, isInference, type Method, type Route } from '../route.ts';
+import { invalid, type Part } from '../validation/validate.ts';
 
 /** The default (contract A.3). */
 const defaultBodyLimit = 64 * 1024;

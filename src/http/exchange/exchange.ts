@@ -1,17 +1,17 @@
-import { isRefusal, type Refusal, refusal } from '../errors.ts';
+import { isRefusal, type Refusal, refusal } from '../../errors.ts';
+import { familyOf } from '../error-envelopes.ts';
+import { Refused } from '../refused.ts';
+import { Body } from '../request/body.ts';
+import { type Framing, frame, unframed } from '../request/framing.ts';
+import type { RequestHead } from '../request/head.ts';
+import type { Family, Need, RateLimitLease, Reply } from '../route.ts';
+import { type Endpoint, judgeBodyHeaders, readBody, refusedBody } from '../routing/endpoint.ts';
+import type { Match } from '../routing/router.ts';
+import type { HttpResponse } from '../uws.ts';
 import { Admission, checkRequest, unrouted } from './admission.ts';
-import { StreamedAnswer } from './answer/streamed-answer.ts';
-import { type Endpoint, judgeBodyHeaders, readBody, refusedBody } from './endpoint.ts';
-import { familyOf } from './error-envelopes.ts';
-import { Refused } from './refused.ts';
-import { Body } from './request/body.ts';
-import { type Framing, frame, unframed } from './request/framing.ts';
-import type { RequestHead } from './request/head.ts';
-import type { Family, Need, RateLimitLease, Reply } from './route.ts';
-import type { Match } from './router.ts';
 import { ServedCall } from './served-call.ts';
+import { StreamedAnswer } from './streamed-answer.ts';
 import type { Traffic } from './traffic.ts';
-import type { HttpResponse } from './uws.ts';
 
 /** Read of a refused body, so that the client sees the answer, or to count its tokens (contract F.2). */
 const maxDropped = 1024 * 1024;

@@ -3,10 +3,10 @@ import { type Refusal, refusal } from '../../errors.ts';
 import { publish } from '../../telemetry.ts';
 import type { RequestHead } from '../request/head.ts';
 import type { RateLimitLease, Watched } from '../route.ts';
-import type { Expiring, Traffic } from '../traffic.ts';
 import type { HttpResponse } from '../uws.ts';
 import { lingerMs, maxLingered } from './early-answer.ts';
 import { sendRest } from './pieces.ts';
+import type { Expiring, Traffic } from './traffic.ts';
 
 /**
  * The part of an exchange that outlives the callback: waits for body, handler or reader, notices the client's leaving,

@@ -1,17 +1,17 @@
-import { atMost, type Clock } from '../clock.ts';
-import { publish } from '../telemetry.ts';
+import { atMost, type Clock } from '../../clock.ts';
+import { publish } from '../../telemetry.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import { Traffic } from '../exchange/traffic.ts';
+import type { Watch } from '../exchange/watch.ts';
+import { clientAddress } from '../request/client-address.ts';
+import { RequestHead } from '../request/head.ts';
+import type { Gate, Route } from '../route.ts';
+import { Cors, optionsEndpoints } from '../routing/cors.ts';
+import { endpoint } from '../routing/endpoint.ts';
+import { router } from '../routing/router.ts';
+import { type HttpRequest, type HttpResponse, handOver, listenAlone, loadUws, type TemplatedApp } from '../uws.ts';
 import { type Certificate, followCertificate } from './certificate.ts';
-import { Cors, optionsEndpoints } from './cors.ts';
-import { endpoint } from './endpoint.ts';
-import { Exchange } from './exchange.ts';
 import { whyNotThere } from './listen-fault.ts';
-import { clientAddress } from './request/client-address.ts';
-import { RequestHead } from './request/head.ts';
-import type { Gate, Route } from './route.ts';
-import { router } from './router.ts';
-import { Traffic } from './traffic.ts';
-import { type HttpRequest, type HttpResponse, handOver, listenAlone, loadUws, type TemplatedApp } from './uws.ts';
-import type { Watch } from './watch.ts';
 
 export interface ServerOptions<P> {
   readonly routes: readonly Route[];

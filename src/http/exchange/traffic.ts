@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../clock.ts';
+import type { Gate } from '../route.ts';
+import type { Cors } from '../routing/cors.ts';
 import { ByteBudget } from './byte-budget.ts';
-import type { Cors } from './cors.ts';
-import type { Gate } from './route.ts';
 import type { Watch } from './watch.ts';
 
 export interface Timeouts {

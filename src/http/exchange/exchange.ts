@@ -1,55 +1,96 @@
-import { isRefusal, type Refusal, refusal } from '../../errors.ts';
-import { familyOf } from '../error-envelopes.ts';
-import { Refused } from '../refused.ts';
-import { Body } from '../request/body.ts';
-import { type Framing, frame, unframed } from '../request/framing.ts';
+import { type Cancellation, Canceller } from '../../cancellation.ts';
+import { type Refusal, refusal } from '../../errors.ts';
+import { publish } from '../../telemetry.ts';
 import type { RequestHead } from '../request/head.ts';
-import type { Family, Need, RateLimitLease, Reply } from '../route.ts';
-import { type Endpoint, judgeBodyHeaders, readBody, refusedBody } from '../routing/endpoint.ts';
+import type { Reply, Sink, Watched } from '../route.ts';
+import type { Endpoint } from '../routing/endpoint.ts';
 import type { Match } from '../routing/router.ts';
 import type { HttpResponse } from '../uws.ts';
-import { Admission, checkRequest, unrouted } from './admission.ts';
-import { ServedCall } from './served-call.ts';
-import { StreamedAnswer } from './streamed-answer.ts';
-import type { Traffic } from './traffic.ts';
+import { IncomingRequest } from './incoming-request.ts';
+import { nobody } from './response-stream.ts';
+import { type Answered, ResponseWriter } from './response-writer.ts';
+import { type Exchanging, ServedCall } from './served-call.ts';
+import { type Expiring, refusalOf, type Traffic } from './traffic.ts';
 
-/** Read of a refused body, so that the client sees the answer, or to count its tokens (contract F.2). */
-const maxDropped = 1024 * 1024;
 /** Bytes for each millisecond: a slower body falls behind; at most `bodyTimeoutMs` are saved up. */
 const slowestUpload = 64;
-const noBytes: Buffer = Buffer.alloc(0);
+/** Unspecified: how long (ms) and how far a request is read after its answer. */
+const lingerMs = 2_000;
+const maxLingered = 64 * 1024 * 1024;
 
-const hasSeldomBody = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+type State = 'receiving' | 'handling' | 'answering' | 'lingering' | 'done';
 
-export class Exchange<P> extends StreamedAnswer<P> {
-  private readonly match: Match<Endpoint> | undefined;
-  private readonly target: Endpoint | undefined;
-  private framing: Framing = unframed;
-  /** Undefined after a limit's refusal until the body shows for how long. */
-  private verdict: Admission<P> | Refusal | undefined;
-  private body: Body | undefined;
-  /** Body and answer bytes charged to the account until the request ends. */
-  private held = 0;
+/**
+ * What may follow each state. A reply or a refusal counts only where `answering` may follow.
+ *
+ * | state | the request | bytes of its body | ends after |
+ * | --- | --- | --- | --- |
+ * | receiving | is judged by its head, its body arrives | are kept or dropped | `bodyTimeoutMs`: 408 |
+ * | handling | is with its handler | | `handlerTimeoutMs`: 503 |
+ * | answering | is answered; `handling` again if a stream fails before its first byte | | `readerTimeoutMs`: cut |
+ * | lingering | is settled, and its client has the answer | are dropped | `lingerMs`: cut |
+ * | done | is settled, its response invalid | | |
+ */
+const next: Readonly<Record<State, readonly State[]>> = {
+  receiving: ['handling', 'answering', 'done'],
+  handling: ['answering', 'done'],
+  answering: ['done', 'lingering', 'handling'],
+  lingering: ['done'],
+  done: [],
+};
+
+/** One request, from its head to the end of its answer. */
+export class Exchange<P> implements Answered, Exchanging, Expiring {
+  readonly head: RequestHead;
+  private readonly traffic: Traffic<P>;
+  private readonly request: IncomingRequest<P>;
+  private readonly writer: ResponseWriter;
+  /** Undefined without a watcher, and once the request is settled. */
+  private watched: Watched<P> | undefined;
+  private state: State = 'receiving';
+  /** The start of the present state, or the last progress in it. */
+  private since = 0;
+  private isCounted = false;
+  /** Bytes of the answer charged to the account until the request is settled. */
   private heldOfAnswer = 0;
-  private received = 0;
-  private dropped = 0;
+  private lingered = 0;
+  private canceller: Canceller | undefined;
 
   constructor(traffic: Traffic<P>, response: HttpResponse, head: RequestHead, match: Match<Endpoint> | undefined) {
-    super(traffic, response, head);
-    this.match = match;
-    this.target = match?.place.methods.get(head.method);
-    this.watched = traffic.watch?.begin(head, this.target);
-    if (traffic.cors !== undefined && (this.target ?? match?.place.methods.get('OPTIONS'))?.crossOrigin !== false)
-      this.originLines = traffic.cors.lines(head.header('origin'));
-    this.family = this.answeringFamily();
+    this.traffic = traffic;
+    this.head = head;
+    const request = new IncomingRequest(traffic, head, match);
+    this.request = request;
+    this.watched = traffic.watch?.begin(head, request.target);
+    this.writer = new ResponseWriter(response, this, head, request.family, request.originLines);
   }
 
-  private answeringFamily(): Family {
-    const { head, match } = this;
-    const answering = this.target ?? match?.place.methods.values().next().value;
-    if (answering === undefined) return familyOf(head.path);
-    const { family, versionedFamily = family } = answering.route;
-    return versionedFamily === family || head.header('anthropic-version') === undefined ? family : versionedFamily;
+  private may(state: State): boolean {
+    return next[this.state].includes(state);
+  }
+
+  /** The only place that changes the state. */
+  enter(state: State): void {
+    if (!this.may(state)) return;
+    this.state = state;
+    if (state === 'lingering') {
+      this.since = this.now();
+      this.settle();
+    } else if (state === 'done') {
+      this.settle();
+      this.head.forget();
+      if (this.isCounted) this.traffic.leave(this);
+    }
+  }
+
+  /** Idempotent. */
+  private settle(): void {
+    this.request.lease?.end();
+    this.request.release();
+    if (this.heldOfAnswer > 0) this.traffic.answers.give(this.request.account, this.heldOfAnswer);
+    this.heldOfAnswer = 0;
+    this.watched?.ends(this.request.lease?.principal);
+    this.watched = undefined;
   }
 
   /** In the native callback; answers at once if no body can follow. */
@@ -57,248 +98,196 @@ export class Exchange<P> extends StreamedAnswer<P> {
     try {
       this.open();
     } catch (error) {
-      this.refuse(this.refusalOf(error));
+      this.fail(error);
     } finally {
-      this.corked = false;
+      this.writer.corked = false;
     }
-  }
-
-  abandon(): void {
-    this.finish();
-    this.response.close();
   }
 
   private open(): void {
-    const { head } = this;
-    const framing = frame(head.fields);
-    if (isRefusal(framing)) {
-      // The end of this request is in doubt: nothing after it may be read.
-      this.closing = true;
-      this.refuse(framing);
+    const { request, writer } = this;
+    request.judge();
+    writer.closing = request.isLast;
+    if (!request.hasBody) {
+      // Called after the whole header block; without a length that is the last byte.
+      this.complete();
       return;
     }
-    this.framing = framing;
-    // uWebSockets mis-reads some chunks, and may miss a length: what follows may not be a request.
-    this.closing = framing.chunked || (!framing.framed && !hasSeldomBody(head.method));
-    const verdict = this.judge();
-    this.verdict = verdict;
-    if (!framing.framed) {
-      // Called after the whole header block; without a length that is the last byte.
-      this.complete(noBytes);
-    } else if (!(verdict instanceof Admission) && framing.length > maxDropped) {
-      this.read();
-      this.closing = true;
-      this.refuse(verdict ?? this.limitRefusal('unknown'));
-    } else {
-      this.read();
-    }
-  }
-
-  private judge(): Admission<P> | Refusal | undefined {
-    const { match, target, head } = this;
-    if (this.traffic.draining) {
-      this.closing = true;
-      if (!target?.route.whileDraining) return refusal('server_shutting_down');
-    }
-    try {
-      if (!match || !target) return this.judgeUnrouted();
-      const { access, tokens } = target.route;
-      // A route without a credential has no principal.
-      let principal = undefined as P;
-      if ('permission' in access) {
-        const met = this.traffic.gate.judge(head, access, target.route);
-        if (isRefusal(met)) return met;
-        this.lease = met;
-        if (met.limited) return tokens && this.framing.framed ? undefined : met.refusal(0);
-        if (met.denied) return met.denied;
-        principal = met.principal;
-      }
-      const verdict = checkRequest(target, match, head, principal);
-      if (!(verdict instanceof Admission) || (!this.framing.framed && !target.body)) return verdict;
-      return judgeBodyHeaders(target, (name) => head.header(name), this.framing) ?? verdict;
-    } catch (error) {
-      return this.refusalOf(error);
-    }
-  }
-
-  private judgeUnrouted(): Refusal {
-    const { match, head } = this;
-    const met = this.traffic.gate.meet(head, match?.place.methods.values().next().value?.route.access);
-    if (met !== undefined) {
-      if (isRefusal(met)) return met;
-      this.lease = met;
-      if (met.limited) return met.refusal(0);
-    }
-    return unrouted(match, head);
-  }
-
-  private read(): void {
-    this.listen();
-    this.count();
-    this.since = this.now();
+    const refused = request.expectBody();
+    this.waits();
     this.watched?.waits(this.since);
-    this.arriving = true;
-    this.response.onData((chunk, isLast) => {
-      if (isLast) this.arriving = false;
-      if (this.stage === 'lingering') this.discard(chunk.byteLength, isLast);
-      if (this.stage !== 'reading' || this.gone) return;
-      this.corked = true;
-      try {
-        this.receive(chunk, isLast);
-      } catch (error) {
-        this.refuse(this.refusalOf(error));
-      }
-      this.corked = false;
-    });
+    writer.read();
+    if (refused) this.refuseUnread(refused);
   }
 
-  private receive(chunk: ArrayBuffer, isLast: boolean): void {
-    this.received += chunk.byteLength;
-    if (!isLast) this.since = Math.min(this.now(), this.since + chunk.byteLength / slowestUpload);
-    const most = this.wanted();
-    if (most === 0) {
-      this.drop(chunk.byteLength);
-    } else {
-      const refused = this.holdBody(chunk.byteLength, most);
-      if (refused) {
-        this.verdict = this.verdict === undefined ? this.limitRefusal('unknown') : refused;
-        this.release();
-        this.drop(this.received);
-      } else if (isLast && this.body === undefined) {
-        // A body in one piece is parsed in place.
-        this.complete(Buffer.from(chunk));
-      } else {
-        this.body ??= new Body(this.framing.length === -1 ? most : this.framing.length);
-        this.body.add(new Uint8Array(chunk));
+  received(chunk: ArrayBuffer, isLast: boolean): void {
+    if (this.state === 'lingering') {
+      this.lingered += chunk.byteLength;
+      // Deferred: the answer may still be corked.
+      if (isLast || this.lingered > maxLingered) setImmediate(() => this.cut());
+    } else if (this.state === 'receiving') {
+      if (!isLast) this.since = Math.min(this.now(), this.since + chunk.byteLength / slowestUpload);
+      try {
+        const refused = this.request.receive(chunk, isLast);
+        if (refused) this.refuseUnread(refused);
+        else if (isLast) this.complete();
+      } catch (error) {
+        this.fail(error);
       }
     }
-    if (isLast && this.stage === 'reading') this.complete(this.body?.bytes ?? noBytes);
   }
 
-  /** Returns 413, or 503 if requests in flight hold too much. */
-  private holdBody(bytes: number, most: number): Refusal | undefined {
-    if (this.held + bytes > most) return refusedBody(most);
-    const refused = this.traffic.bodies.take(this.account, bytes);
-    if (refused === undefined) this.held += bytes;
-    return refused;
+  private complete(): void {
+    this.watched?.arrived();
+    const call = this.request.call(this, this.watched);
+    if (!(call instanceof ServedCall)) {
+      this.refuse(call);
+      return;
+    }
+    this.enter('handling');
+    const reply: Reply | Promise<Reply> = this.request.target!.route.handle(call);
+    if (!('then' in reply)) {
+      this.answer(reply);
+      return;
+    }
+    this.waits();
+    // Audit entries need the address, perhaps after the client has left.
+    if (this.writer.family === 'admin') {
+      this.head.keep();
+      this.writer.pause();
+    }
+    reply.then((settled) => this.answer(settled)).catch((error: unknown) => this.fail(error));
+  }
+
+  private answer(reply: Reply): void {
+    let sink = nobody;
+    if (this.may('answering')) {
+      try {
+        if ('stream' in reply) sink = this.writer.openStream(reply.status, reply.headers);
+        else this.writer.send(reply.status, reply.headers, reply.body);
+      } catch (error) {
+        this.fail(error);
+      }
+    }
+    // Runs even if the client is gone, so that the producer can end its work.
+    if ('stream' in reply) this.produce(reply.stream, sink);
+  }
+
+  private produce(run: (sink: Sink) => Promise<void>, sink: Sink): void {
+    Promise.resolve(sink)
+      .then(run)
+      .then(
+        () => this.writer.endStream(),
+        (error: unknown) => this.streamFailed(error),
+      )
+      .catch((error: unknown) => this.report(error));
+  }
+
+  private fail(error: unknown): void {
+    this.refuse(refusalOf(error, this.head.requestId));
+  }
+
+  private refuse(reason: Refusal): void {
+    if (this.may('answering')) this.writer.refuse(reason);
+  }
+
+  private refuseUnread(reason: Refusal): void {
+    this.writer.closing = true;
+    this.refuse(reason);
+  }
+
+  /** After the first byte only a cut connection can report a failure. */
+  private streamFailed(error: unknown): void {
+    const { stream } = this.writer;
+    if (this.state !== 'answering' || stream === undefined) return;
+    const reason = refusalOf(error, this.head.requestId);
+    if (stream.begun) {
+      this.cut();
+      return;
+    }
+    this.writer.stream = undefined;
+    this.enter('handling');
+    this.refuse(reason);
+  }
+
+  expire(now: number): void {
+    const { bodyTimeoutMs, handlerTimeoutMs, readerTimeoutMs } = this.traffic;
+    const waited = now - this.since;
+    if (this.state === 'receiving') {
+      if (waited >= bodyTimeoutMs) this.refuseUnread(this.request.unread('request_timeout'));
+      else this.writer.keepReading();
+    } else if (this.state === 'handling' && waited >= handlerTimeoutMs) {
+      this.report(new Error(`The handler had no answer within ${handlerTimeoutMs} ms.`));
+      this.refuse(refusal('dependency_unavailable'));
+      this.canceller?.abort();
+    } else if (this.state === 'answering') {
+      const { stream } = this.writer;
+      const since = stream === undefined ? this.since : stream.blockedSince;
+      if (since !== undefined && now - since >= readerTimeoutMs) this.cut();
+    } else if (this.state === 'lingering' && waited >= lingerMs) {
+      this.cut();
+    }
+  }
+
+  lines(): string {
+    return this.request.lease?.lines() ?? '';
+  }
+
+  get isDraining(): boolean {
+    return this.traffic.draining;
+  }
+
+  begins(status: number): void {
+    this.watched?.answers(status);
+  }
+
+  waits(): void {
+    this.writer.listen();
+    this.since = this.now();
+    if (this.isCounted) return;
+    this.isCounted = true;
+    this.traffic.enter(this);
+  }
+
+  left(): void {
+    const isAnswered = this.state === 'lingering';
+    this.enter('done');
+    if (!isAnswered) this.canceller?.abort();
+  }
+
+  cut(): void {
+    if (this.state !== 'done') this.writer.cut();
+  }
+
+  abandon(): void {
+    this.enter('done');
+    this.writer.cut();
+  }
+
+  signal(): Cancellation {
+    this.canceller ??= new Canceller();
+    if (this.writer.gone) this.canceller.abort();
+    return this.canceller;
   }
 
   /** Returns the 503 if its answers hold too much. */
   hold(bytes: number): Refusal | undefined {
     // The request is over and its upstream stopped: it would release nothing.
-    if (this.stage === 'done') return undefined;
-    const refused = this.traffic.answers.take(this.account, bytes);
+    if (this.state === 'done') return undefined;
+    const refused = this.traffic.answers.take(this.request.account, bytes);
     if (refused === undefined) this.heldOfAnswer += bytes;
     return refused;
   }
 
-  private get account(): string {
-    return this.lease?.account ?? '';
+  get isStreaming(): boolean {
+    return this.state === 'answering' && this.writer.stream !== undefined;
   }
 
-  /** Wanted bytes of the body; 0 if it is dropped. */
-  private wanted(): number {
-    const { target, verdict } = this;
-    if (!target || target.method === 'GET') return 0;
-    if (verdict === undefined) return maxDropped;
-    return verdict instanceof Admission ? target.bodyLimit : 0;
+  now(): number {
+    return this.traffic.clock.monotonic();
   }
 
-  private drop(bytes: number): void {
-    this.dropped += bytes;
-    if (this.dropped <= maxDropped) return;
-    this.closing = true;
-    const { verdict } = this;
-    this.refuse(verdict === undefined || verdict instanceof Admission ? refusal('request_too_large') : verdict);
-  }
-
-  private limitRefusal(need: Need): Refusal {
-    return this.lease === undefined ? refusal('internal_error') : this.lease.refusal(need);
-  }
-
-  /** None if the request is invalid anyway. */
-  private needOf(pass: RateLimitLease<P>, target: Endpoint, bytes: Buffer): Need {
-    const { head } = this;
-    if (judgeBodyHeaders(target, (name) => head.header(name), this.framing)) return 0;
-    const body = readBody(target, bytes, pass.principal);
-    return body instanceof Refused ? 0 : target.route.tokens!({ head, principal: pass.principal, body });
-  }
-
-  private complete(bytes: Buffer): void {
-    this.watched?.arrived();
-    const { verdict, target, lease: pass } = this;
-    if (verdict === undefined && pass && target) {
-      this.refuse(pass.refusal(this.needOf(pass, target, bytes)));
-      return;
-    }
-    if (!(verdict instanceof Admission) || !target) {
-      this.refuse(verdict instanceof Admission || verdict === undefined ? refusal('internal_error') : verdict);
-      return;
-    }
-    let admission = verdict;
-    // Only a body takes time, in which the credential may change.
-    if (this.framing.framed && pass && (pass.dated || this.traffic.gate.isTooOld)) {
-      const now = this.traffic.gate.judgeAgain(this.head, target.route.access, target.route);
-      if (isRefusal(now)) {
-        this.release();
-        this.refuse(now);
-        return;
-      }
-      admission = new Admission(now.principal, verdict.params, verdict.query, verdict.found);
-    }
-    let body: unknown;
-    if (this.framing.framed || target.body) {
-      body = readBody(target, bytes, admission.principal);
-      this.body = undefined;
-      if (body instanceof Refused) {
-        this.refuse(body.refusal);
-        return;
-      }
-    }
-    this.stage = 'handling';
-    const reply: Reply | Promise<Reply> = target.route.handle(
-      new ServedCall(this, admission, body, pass, this.watched),
-    );
-    if (!('then' in reply)) {
-      this.answer(reply);
-      return;
-    }
-    this.listen();
-    this.count();
-    // Audit entries need the address, perhaps after the client has left.
-    if (this.family === 'admin') {
-      this.head.keep();
-      this.pause();
-    }
-    this.since = this.now();
-    reply
-      .then(
-        (settled) => this.answer(settled),
-        (error: unknown) => this.refuse(this.refusalOf(error)),
-      )
-      .catch((error: unknown) => this.refuse(this.refusalOf(error)));
-  }
-
-  override expire(now: number): void {
-    if (this.stage !== 'reading') {
-      super.expire(now);
-    } else if (now - this.since >= this.traffic.bodyTimeoutMs) {
-      const { verdict } = this;
-      this.closing = true;
-      if (verdict === undefined) this.refuse(this.limitRefusal('unknown'));
-      else this.refuse(verdict instanceof Admission ? refusal('request_timeout') : verdict);
-    } else {
-      // uWebSockets would cut the connection without an answer; this restarts its timer.
-      this.response.pause();
-      this.response.resume();
-    }
-  }
-
-  protected override release(): void {
-    this.body = undefined;
-    if (this.held > 0) this.traffic.bodies.give(this.account, this.held);
-    if (this.heldOfAnswer > 0) this.traffic.answers.give(this.account, this.heldOfAnswer);
-    this.held = 0;
-    this.heldOfAnswer = 0;
+  report(error: unknown): void {
+    publish('request.failed', { requestId: this.head.requestId, error });
   }
 }

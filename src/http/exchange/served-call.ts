@@ -14,7 +14,7 @@ const unlimited: Allowance = {
   meter: () => Promise.resolve(unmetered),
 };
 
-interface Exchanging {
+export interface Exchanging {
   readonly head: RequestHead;
   signal(): Cancellation;
   hold(bytes: number): Refusal | undefined;

@@ -10,7 +10,7 @@ import { type Match, readParameters } from '../routing/router.ts';
 
 /** What the headers of a request have earned it: all of a call but its body. */
 export class Admission<P> {
-  readonly principal: P;
+  principal: P;
   readonly params: unknown;
   readonly query: unknown;
   readonly found: unknown;

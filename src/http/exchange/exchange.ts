@@ -1,6 +1,7 @@
 import { type Cancellation, Canceller } from '../../cancellation.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import { publish } from '../../telemetry.ts';
+import { refusalOf } from '../refused.ts';
 import type { RequestHead } from '../request/head.ts';
 import type { Reply, Sink, Watched } from '../route.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
@@ -10,7 +11,7 @@ import { IncomingRequest } from './incoming-request.ts';
 import { nobody } from './response-stream.ts';
 import { type Answered, ResponseWriter } from './response-writer.ts';
 import { type Exchanging, ServedCall } from './served-call.ts';
-import { type Expiring, refusalOf, type Traffic } from './traffic.ts';
+import type { Expiring, Traffic } from './traffic.ts';
 
 /** Bytes for each millisecond: a slower body falls behind; at most `bodyTimeoutMs` are saved up. */
 const slowestUpload = 64;

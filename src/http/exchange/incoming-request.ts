@@ -1,6 +1,6 @@
 import { type Code, isRefusal, type Refusal, refusal } from '../../errors.ts';
 import { familyOf } from '../error-envelopes.ts';
-import { Refused } from '../refused.ts';
+import { Refused, refusalOf } from '../refused.ts';
 import { type Framing, frame, unframed } from '../request/framing.ts';
 import type { RequestHead } from '../request/head.ts';
 import type { Family, RateLimitLease, Watched } from '../route.ts';
@@ -9,7 +9,7 @@ import type { Match } from '../routing/router.ts';
 import { Admission, admit, needOf, unrouted } from './admission.ts';
 import { maxDropped, noBytes, RequestBody } from './request-body.ts';
 import { type Exchanging, ServedCall } from './served-call.ts';
-import { refusalOf, type Traffic } from './traffic.ts';
+import type { Traffic } from './traffic.ts';
 
 const hasSeldomBody = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
@@ -132,7 +132,6 @@ export class IncomingRequest<P> {
       return lease.refusal(needOf(target, head, framing, bytes, lease.principal));
     if (!(verdict instanceof Admission) || !target)
       return verdict && isRefusal(verdict) ? verdict : refusal('internal_error');
-    let admission = verdict;
     // Only a body takes time, in which the credential may change.
     if (framing.framed && lease && (lease.dated || this.traffic.gate.isTooOld)) {
       const now = this.traffic.gate.judgeAgain(head, target.route.access, target.route);
@@ -140,10 +139,10 @@ export class IncomingRequest<P> {
         this.release();
         return now;
       }
-      admission = new Admission(now.principal, verdict.params, verdict.query, verdict.found);
+      verdict.principal = now.principal;
     }
-    const body = framing.framed || target.body ? readBody(target, bytes, admission.principal) : undefined;
-    return body instanceof Refused ? body.refusal : new ServedCall(exchange, admission, body, lease, watched);
+    const body = framing.framed || target.body ? readBody(target, bytes, verdict.principal) : undefined;
+    return body instanceof Refused ? body.refusal : new ServedCall(exchange, verdict, body, lease, watched);
   }
 
   /** Of the memory of its body. */

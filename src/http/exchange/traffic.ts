@@ -1,6 +1,4 @@
 import type { Clock } from '../../clock.ts';
-import { Fault, type Refusal, refusal } from '../../errors.ts';
-import { publish } from '../../telemetry.ts';
 import type { Gate } from '../route.ts';
 import type { Cors } from '../routing/cors.ts';
 import { ByteBudget } from './byte-budget.ts';
@@ -27,13 +25,6 @@ export interface Expiring {
   /** Streamed. */
   readonly isStreaming: boolean;
 }
-
-/** Reports what no caller has caused. */
-export const refusalOf = (error: unknown, requestId: string): Refusal => {
-  if (error instanceof Fault) return error.refusal;
-  publish('request.failed', { requestId, error });
-  return refusal('internal_error');
-};
 
 export class Traffic<P> {
   readonly gate: Gate<P>;

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type Millis, seconds } from '../clock.ts';
 import { dateTime } from '../date-time.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
-import { whole } from '../http/answer/whole.ts';
 import { text } from '../http/request/query.ts';
+import { whole } from '../http/validation/whole.ts';
 
 /** Null means absent, since some clients send it for unset fields (contract C.5). */
 export const optional = <T extends z.ZodType>(schema: T) =>

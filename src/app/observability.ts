@@ -1,7 +1,7 @@
 import { limitRefusals } from '../access/limit-refusal.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import type { Watch } from '../http/watch.ts';
+import type { Watch } from '../http/exchange/watch.ts';
 import type { EventStore } from '../kernel/store/store.ts';
 import { storesOf, type Windows } from '../limits/windows.ts';
 import type { Log } from '../observability/log/log.ts';

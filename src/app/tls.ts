@@ -1,5 +1,5 @@
 import { BadConfig, type Config } from '../config/config.ts';
-import { type Certificate, readCertificate, UnusableCertificate } from '../http/certificate.ts';
+import { type Certificate, readCertificate, UnusableCertificate } from '../http/listen/certificate.ts';
 
 /** Undefined if they are not configured. @throws BadConfig */
 export const certificateOf = async (config: Config): Promise<Certificate | undefined> => {

@@ -2,18 +2,17 @@ import type * as Native from 'uWebSockets.js';
 import { thisHost, whyNoServer } from './native-needs.ts';
 
 export type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+export type Uws = typeof Native;
 
 /** uWebSockets reads it from the environment when loaded. */
 const maxHeaderBytes = '16384';
 
 /** @throws Error of one line on what to do (musl, older glibc, installed by another Node) */
-export const loadUws = async (): Promise<typeof Native> => {
+export const loadUws = async (): Promise<Uws> => {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= maxHeaderBytes;
   const major = Number(process.versions.node.split('.')[0]);
   try {
-    return major >= 24
-      ? ((await import('uWebSockets.js-node24')) as unknown as typeof Native)
-      : await import('uWebSockets.js');
+    return major >= 24 ? ((await import('uWebSockets.js-node24')) as unknown as Uws) : await import('uWebSockets.js');
   } catch (cause) {
     throw new Error(whyNoServer(thisHost()), { cause });
   }
@@ -27,7 +26,7 @@ type Listen = (host: string, port: number, option: number, done: (socket: object
 
 /** By default uWebSockets sets SO_REUSEPORT: a second process would silently share the port. */
 export const listenAlone = (
-  native: typeof Native,
+  native: Uws,
   app: Native.TemplatedApp,
   host: string,
   port: number,

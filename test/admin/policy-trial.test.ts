@@ -1,6 +1,6 @@
 // Lane: middle: it runs at length
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 
 /** What the trial of a rule may cost everybody else, over a socket. */

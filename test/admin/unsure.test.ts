@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { newToken } from '../../src/ids.ts';
 import { eventually } from '../http/raw-client.ts';
 import { holdRequest } from '../support/held-request.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { usageBuckets, type Width, widths } from '../../src/admin/usage/usage-buckets.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/clock.ts';
 import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage/usage-events.ts';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { settlement } from '../usage/some-request.ts';
 

@@ -4,7 +4,7 @@ import { auditTreeHashes, auditTreeHead } from '../../projections/audit-tree.ts'
 import { startCheckpoints } from '../../src/audit/log/checkpointer.ts';
 import { ensureFirstKey, signersOf } from '../../src/audit/log/keys.ts';
 import { whose } from '../../src/domain/streams.ts';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { leafHash } from '../../src/kernel/store/event-hash.ts';
 import { oursOf } from '../../src/kernel/store/ownership.ts';
 import { parsedCheckpoint } from '../../src/merkle/checkpoint.ts';

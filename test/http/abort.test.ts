@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Reply, route } from '../../src/http/route.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { eventually, request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';
@@ -68,3 +69,43 @@ test('clients that leave at any moment leave nothing behind', async () => {
   expect(failures).toEqual([]);
   expect((await send(service.port, request('GET /v1/marker'), { answers: 1 })).statuses).toEqual([200]);
 }, 30_000);
+
+test.each([
+  ['its client has left', undefined],
+  ['its time was over', 50],
+])('a reply is ignored once %s', async (_, handlerTimeoutMs) => {
+  failures.length = 0;
+  let reply = (): void => {};
+  const slow = route({
+    method: 'GET',
+    path: '/v1/slow',
+    operation: 'slow',
+    summary: 'For tests',
+    tag: 'Inference',
+    family: 'models',
+    access: { credential: 'none' },
+    replies: { 200: { description: 'Late.' } },
+    handle: () =>
+      new Promise<Reply>((resolve) => {
+        reply = () => resolve({ status: 200, body: {} });
+      }),
+  });
+  const late = await startService({ ...(handlerTimeoutMs && { handlerTimeoutMs }) }, () => [slow]);
+  const socket = connect(late.port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (data) => {
+    text += data.toString();
+  });
+  socket.write(request('GET /v1/slow'));
+  await eventually(() => late.server.inFlight).toBe(1);
+  if (handlerTimeoutMs === undefined) socket.destroy();
+  await eventually(() => late.server.inFlight).toBe(0);
+  reply();
+  await new Promise((resolve) => setImmediate(resolve));
+  // The time that was over is one itself.
+  expect(failures).toHaveLength(handlerTimeoutMs === undefined ? 0 : 1);
+  await eventually(() => text.slice(0, 12)).toBe(handlerTimeoutMs === undefined ? '' : 'HTTP/1.1 503');
+  expect(text).not.toContain('HTTP/1.1 200');
+  socket.destroy();
+  await late.stop();
+});

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { serve } from '../../src/http/server.ts';
+import { serve } from '../../src/http/listen/server.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { eventually, request, send } from './raw-client.ts';
 import { credential, gate, type Service, startService } from './service.ts';

@@ -2,9 +2,11 @@
 import { request as ask } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { RateLimitLease } from '../../src/http/route.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
+import { unlimitedGate } from '../support/unlimited.ts';
 import { eventually, request, send } from './raw-client.ts';
-import { credential, type Service, startService } from './service.ts';
+import { credential, type Principal, type Service, startService } from './service.ts';
 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -97,6 +99,21 @@ describe('a refusal that comes while the request is still being sent', () => {
     expect([statuses, closed]).toEqual([[413], true]);
     expect(service.effects.marked).toBe(marked);
     await eventually(() => service.server.inFlight).toBe(0);
+  });
+
+  test('ends its lease at once, while the connection waits for the rest', async () => {
+    let ended = 0;
+    const lease = unlimitedGate(() => ({ id: 'key_1' }));
+    const counting = await startService({
+      gate: {
+        ...lease,
+        judge: (...asked) => ({ ...(lease.judge(...asked) as RateLimitLease<Principal>), end: () => ended++ }),
+      },
+    });
+    const head = request('POST /v1/messages', [credential, json, `Content-Length: ${8 * mebibyte}`]);
+    const { statuses } = await send(counting.port, head, { answers: 1 });
+    expect([statuses, ended > 0, counting.server.inFlight]).toEqual([[413], true, 1]);
+    await counting.stop();
   });
 
   test('is followed by two seconds at most', async () => {

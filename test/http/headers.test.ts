@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { isRefusal } from '../../src/errors.ts';
-import { headerBlock } from '../../src/http/answer/response-head.ts';
+import { headerBlock } from '../../src/http/exchange/response-head.ts';
 import { frame } from '../../src/http/request/framing.ts';
 import { request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';

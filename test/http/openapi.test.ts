@@ -1,10 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { type HttpServer, serve } from '../../src/http/listen/server.ts';
 import { openapi, openapiRoute } from '../../src/http/openapi/openapi.ts';
 import { limit, many } from '../../src/http/request/query.ts';
 import { type Route, route } from '../../src/http/route.ts';
-import { type HttpServer, serve } from '../../src/http/server.ts';
 import { request, send } from './raw-client.ts';
 import { gate, routes } from './service.ts';
 

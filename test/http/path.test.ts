@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Refused } from '../../src/http/refused.ts';
 import { codePoints, decodePercent } from '../../src/http/request/percent.ts';
-import { readParameters, router } from '../../src/http/router.ts';
+import { readParameters, router } from '../../src/http/routing/router.ts';
 import { request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';
 

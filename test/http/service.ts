@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { idempotencyKey } from '../../src/admin/fields.ts';
 import { systemClock } from '../../src/clock.ts';
 import { fault, type Refusal, refusal } from '../../src/errors.ts';
+import { type HttpServer, type ServerOptions, serve } from '../../src/http/listen/server.ts';
 import { type Access, type Gate, type Head, type Route, route } from '../../src/http/route.ts';
-import { type HttpServer, type ServerOptions, serve } from '../../src/http/server.ts';
 import { unlimitedGate } from '../support/unlimited.ts';
 
 export interface Principal {

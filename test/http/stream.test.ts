@@ -27,6 +27,7 @@ const streamRoute = (
   path: string,
   run: (sink: Sink, signal: Cancellation) => Promise<void>,
   method: 'GET' | 'POST' = 'POST',
+  kind = 'stream',
 ): Route =>
   route({
     method,
@@ -44,7 +45,7 @@ const streamRoute = (
       });
       return {
         status: 200,
-        headers: { 'x-kind': 'stream' },
+        headers: { 'x-kind': kind },
         stream: async (sink) => {
           try {
             await run(sink, signal);
@@ -78,6 +79,7 @@ beforeAll(async () => {
       }
     }),
     streamRoute('/v1/messages/empty', async () => {}),
+    streamRoute('/v1/messages/unsound', polite, 'POST', 'a\r\nx-injected: 1'),
     streamRoute('/v1/messages/read', polite, 'GET'),
     streamRoute('/v1/messages/last', async (sink) => sink.last('the end')),
     streamRoute('/v1/messages/large-last', async (sink) => sink.last(chunk)),
@@ -236,6 +238,20 @@ describe('a stream', () => {
     expect(text).not.toContain('\r\n0\r\n');
     expect(closed).toBe(true);
     await idle();
+  });
+
+  test.each([
+    ['with a length', post('unsound')],
+    [
+      'chunked, the last of its connection',
+      request('POST /v1/messages/unsound', [credential, json, 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
+    ],
+  ])('with an unsound header is a 500, and its producer ends: %s', async (_, bytes) => {
+    reset();
+    const { answers } = await send(service.port, bytes, { answers: 1 });
+    expect([answers[0]?.status, answers[0]?.headers.has('x-injected')]).toEqual([500, false]);
+    await idle();
+    expect(seen).toMatchObject({ ended: 1, gone: true });
   });
 
   test('without a byte is an empty answer with its headers', async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { readCertificate } from '../../src/http/certificate.ts';
+import { readCertificate } from '../../src/http/listen/certificate.ts';
 import { route } from '../../src/http/route.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { type Certified, certificateAuthority, signedBy } from '../support/certificates.ts';

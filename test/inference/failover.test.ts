@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
 import { modelFor, paths, type Said, speakingUpstream } from './speaking-upstream.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { testWindows } from '../support/test-windows.ts';

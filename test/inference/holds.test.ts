@@ -1,7 +1,7 @@
 // Lane: middle: it runs at length
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
 import { modelFor, speakingUpstream } from './speaking-upstream.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { SseParser } from '../../src/upstream/transport/sse.ts';

@@ -6,7 +6,7 @@ import { adminRoute } from '../../src/admin/admin-route.ts';
 import type { Cancellation } from '../../src/cancellation.ts';
 import type { Clock, Millis } from '../../src/clock.ts';
 import type { Tier, TierTable } from '../../src/domain/organization/tiers.ts';
-import { serve } from '../../src/http/server.ts';
+import { serve } from '../../src/http/listen/server.ts';
 import { digest, newToken } from '../../src/ids.ts';
 import { chatRoute } from '../../src/inference/chat/chat.ts';
 import { creditsRoute } from '../../src/inference/credits.ts';

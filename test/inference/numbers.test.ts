@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { mayNameOthers, otherModelsRefusal } from '../../src/inference/route/other-models.ts';
 import { Tape } from '../../src/json/tape/tape.ts';
 import { expectRefusedInput } from '../support/refused-input.ts';

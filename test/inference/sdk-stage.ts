@@ -1,8 +1,8 @@
 import type { ProjectPrincipal } from '../../src/access/principal.ts';
 import { systemClock } from '../../src/clock.ts';
 import { refusal } from '../../src/errors.ts';
+import { serve } from '../../src/http/listen/server.ts';
 import type { Route } from '../../src/http/route.ts';
-import { serve } from '../../src/http/server.ts';
 import { newId } from '../../src/ids.ts';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';

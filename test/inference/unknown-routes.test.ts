@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { unrouted } from '../../src/http/admission.ts';
-import { type Endpoint, endpoint } from '../../src/http/endpoint.ts';
-import { router } from '../../src/http/router.ts';
+import { unrouted } from '../../src/http/exchange/admission.ts';
+import { type Endpoint, endpoint } from '../../src/http/routing/endpoint.ts';
+import { router } from '../../src/http/routing/router.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
 
 /** Whoever looks for another API of models is told which there are (contract E.1). */

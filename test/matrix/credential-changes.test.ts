@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { type Change, changes, concerns, holdWrite, writes } from './credential-changes.ts';
 import { matrix, ownerOf, rowOf } from './stage.ts';
 

@@ -1,4 +1,4 @@
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/listen/server.ts';
 import { eventually } from '../http/raw-client.ts';
 import { holdRequest } from '../support/held-request.ts';
 import { bearer, context } from '../support/whole-gateway.ts';

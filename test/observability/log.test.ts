@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import type { Endpoint } from '../../src/http/endpoint.ts';
+import type { Endpoint } from '../../src/http/routing/endpoint.ts';
 import { type LogOptions, openLog } from '../../src/observability/log/log.ts';
 import { pretty } from '../../src/observability/log/pretty.ts';
 import type { Finished } from '../../src/observability/requests/observation.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { Endpoint } from '../../src/http/endpoint.ts';
 import type { Metered } from '../../src/http/route.ts';
+import type { Endpoint } from '../../src/http/routing/endpoint.ts';
 import { newId, newToken } from '../../src/ids.ts';
 import { watchOf } from '../../src/observability/requests/observation.ts';
 import { openTracing } from '../../src/observability/tracing/tracing.ts';

@@ -111,9 +111,9 @@ const limits: readonly PlantedFault[] = [
   },
   {
     title: 'a request whose client has left stays in flight',
-    file: 'src/http/answer/in-flight.ts',
-    from: "this.stage = 'done';\n    this.lease?.end();\n",
-    to: "this.stage = 'done';\n    if (!this.gone) this.lease?.end();\n",
+    file: 'src/http/exchange/exchange.ts',
+    from: 'settle(): void {\n    this.request.lease?.end();\n',
+    to: 'settle(): void {\n    if (!this.writer.gone) this.request.lease?.end();\n',
     test: 'test/inference/limits-charges.test.ts',
   },
 ];

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import { familyOf } from '../../src/http/error-envelopes.ts';
-import { router } from '../../src/http/router.ts';
+import { router } from '../../src/http/routing/router.ts';
 
 interface Response {
   readonly description: string;

@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import type { BearerPrincipal } from '../../src/access/principal.ts';
 import { Fault, isRefusal, type Refusal, refusal } from '../../src/errors.ts';
-import { Admission, checkRequest, unrouted } from '../../src/http/admission.ts';
-import { type Endpoint, endpoint, judgeBodyHeaders, readBody } from '../../src/http/endpoint.ts';
 import { failure, familyOf } from '../../src/http/error-envelopes.ts';
+import { Admission, admit, unrouted } from '../../src/http/exchange/admission.ts';
 import { openapi } from '../../src/http/openapi/openapi.ts';
 import { Refused } from '../../src/http/refused.ts';
 import type { RequestHead } from '../../src/http/request/head.ts';
@@ -15,7 +14,8 @@ import {
   type Reply,
   type Route,
 } from '../../src/http/route.ts';
-import { router } from '../../src/http/router.ts';
+import { type Endpoint, endpoint, readBody } from '../../src/http/routing/endpoint.ts';
+import { router } from '../../src/http/routing/router.ts';
 import { type Document, describedBy } from './described.ts';
 import { allowance } from './unlimited.ts';
 
@@ -93,11 +93,9 @@ export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>)
         if (met.denied) return met.denied;
         principal = met.principal;
       }
-      const admission = checkRequest(target, found, head as unknown as RequestHead, principal);
+      const framing = { length: bytes.length, chunked: false, framed: bytes.length > 0 };
+      const admission = admit(target, found, head as unknown as RequestHead, framing, principal);
       if (!(admission instanceof Admission)) return admission;
-      const framing = { length: bytes.length, chunked: false };
-      const refusedBody = judgeBodyHeaders(target, head.header, framing);
-      if (refusedBody && (target.body || bytes.length > 0)) return refusedBody;
       const read = readBody(target, bytes, principal);
       if (read instanceof Refused) return read.refusal;
       return target.route.handle({

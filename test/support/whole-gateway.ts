@@ -8,7 +8,7 @@ import { systemClock } from '../../src/clock.ts';
 import { tiers } from '../../src/domain/organization/tiers.ts';
 import { adminPermissions, projectPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import type { Pricing } from '../../src/domain/usage/charge.ts';
-import { type ServerOptions, serve } from '../../src/http/server.ts';
+import { type ServerOptions, serve } from '../../src/http/listen/server.ts';
 import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/commands/actor.ts';
 import type { Windows } from '../../src/limits/windows.ts';

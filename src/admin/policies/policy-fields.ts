@@ -7,8 +7,8 @@ import {
   scopeMisfit,
   scopes,
 } from '../../domain/policy/policy-terms.ts';
-import { whole } from '../../http/answer/whole.ts';
 import { text, wholeNumber } from '../../http/request/query.ts';
+import { whole } from '../../http/validation/whole.ts';
 import { hasFields, name, optional, pathId } from '../fields.ts';
 
 const mostRevision = 2_147_483_647;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { dateTime } from '../../date-time.ts';
-import { whole } from '../../http/answer/whole.ts';
 import { withoutKeys } from '../../http/error-envelopes.ts';
 import type { Route } from '../../http/route.ts';
+import { whole } from '../../http/validation/whole.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { leastRequest, leastResponse, sampleOwner, sampleTime } from '../../rules/samples.ts';
 import { type RuleSample, validateRule } from '../../rules/validate.ts';

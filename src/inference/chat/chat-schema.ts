@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole } from '../../http/answer/whole.ts';
+import { whole } from '../../http/validation/whole.ts';
 import { list } from '../messages/list-schema.ts';
 import { namedFields, refused } from '../messages/named-fields.ts';
 import { taggedUnion, textOr } from '../messages/tagged-union.ts';

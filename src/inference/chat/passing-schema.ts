@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole } from '../../http/answer/whole.ts';
+import { whole } from '../../http/validation/whole.ts';
 import { refusedBounds } from '../messages/bounds.ts';
 import { list } from '../messages/list-schema.ts';
 import { textOr } from '../messages/tagged-union.ts';

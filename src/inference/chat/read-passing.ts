@@ -1,6 +1,6 @@
 import type { Refusal } from '../../errors.ts';
-import { checker } from '../../http/endpoint.ts';
 import { Refused } from '../../http/refused.ts';
+import { checker } from '../../http/routing/endpoint.ts';
 import { type Edit, outerMembers } from '../../json/outer-members.ts';
 import { estimateChatTokens, predictedTokens } from '../../upstream/chat-estimate.ts';
 import type { PassingRules } from '../route/body-reader.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Code, catalogue } from '../../errors.ts';
-import { whole } from '../../http/answer/whole.ts';
+import { whole } from '../../http/validation/whole.ts';
 import { effort, message, textBlock } from './content-blocks.ts';
 import { checkConversation, isPrefilled, someUser } from './conversation.ts';
 import { list } from './list-schema.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole } from '../../http/answer/whole.ts';
+import { whole } from '../../http/validation/whole.ts';
 import { refusedBounds } from './bounds.ts';
 import { list } from './list-schema.ts';
 import { maxPolicies, maxTokens } from './messages-schema.ts';

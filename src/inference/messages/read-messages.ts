@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { checker } from '../../http/endpoint.ts';
 import { Refused } from '../../http/refused.ts';
+import { checker } from '../../http/routing/endpoint.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { type Estimable, estimateInputTokens } from '../../upstream/estimate.ts';
 import type { MessagesPassing } from '../../upstream/port.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { type Check, checker } from '../../http/endpoint.ts';
 import { Refused } from '../../http/refused.ts';
 import type { Family } from '../../http/route.ts';
+import { type Check, checker } from '../../http/routing/endpoint.ts';
 import { bodyRefusal } from '../body-refusal.ts';
 
 export const strictCheck = (schema: z.ZodType, family: Family): Check => {

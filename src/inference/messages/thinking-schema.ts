@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole } from '../../http/answer/whole.ts';
+import { whole } from '../../http/validation/whole.ts';
 import type { Thinking } from '../../upstream/port.ts';
 import { namedFields } from './named-fields.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole } from '../../http/answer/whole.ts';
+import { whole } from '../../http/validation/whole.ts';
 import { list } from '../messages/list-schema.ts';
 import { maxPolicies, maxTokens } from '../messages/messages-schema.ts';
 import { namedFields } from '../messages/named-fields.ts';

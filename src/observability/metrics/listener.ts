@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { listenReason } from '../../http/listen-fault.ts';
+import { listenReason } from '../../http/listen/port.ts';
 
 export interface MetricsListener {
   readonly url: string;

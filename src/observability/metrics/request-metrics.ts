@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../http/endpoint.ts';
+import type { Endpoint } from '../../http/routing/endpoint.ts';
 import type { Finished } from '../requests/observation.ts';
 import { ByStatus, type Distribution, latencies, overheads } from './cells.ts';
 import type { Samples } from './exposition.ts';

@@ -1,8 +1,8 @@
 import type { Clock, Millis } from '../../clock.ts';
-import type { Endpoint } from '../../http/endpoint.ts';
+import type { Watch, WatchedHead } from '../../http/exchange/watch.ts';
 import type { Meter, Metered, Watched } from '../../http/route.ts';
+import type { Endpoint } from '../../http/routing/endpoint.ts';
 import type { TraceContext } from '../../http/trace-context.ts';
-import type { Watch, WatchedHead } from '../../http/watch.ts';
 import { inputOf, noTokens, type Usage } from '../../tokens.ts';
 
 /** An upstream may report anything. */

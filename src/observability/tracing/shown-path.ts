@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../http/endpoint.ts';
+import type { Endpoint } from '../../http/routing/endpoint.ts';
 import { timeOfId } from '../../ids.ts';
 
 const hidden = 'REDACTED';

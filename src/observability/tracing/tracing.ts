@@ -1,10 +1,10 @@
 import type { Context, Tracer as OtelTracer, Span, SpanContext } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { atMost, type Millis } from '../../clock.ts';
-import type { Endpoint } from '../../http/endpoint.ts';
+import type { WatchedHead } from '../../http/exchange/watch.ts';
 import type { Metered } from '../../http/route.ts';
+import type { Endpoint } from '../../http/routing/endpoint.ts';
 import { type TraceContext, traceContextOf } from '../../http/trace-context.ts';
-import type { WatchedHead } from '../../http/watch.ts';
 import { publish } from '../../telemetry.ts';
 import { version } from '../../version.ts';
 import type { Asked, Finished, Spans } from '../requests/observation.ts';

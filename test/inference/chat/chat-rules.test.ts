@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { HttpServer } from '../../../src/http/server.ts';
+import type { HttpServer } from '../../../src/http/listen/server.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
 import { type ConnectedModel, connect } from '../../../src/upstream/connect.ts';
 import { loadModels } from '../../../src/upstream/models/models.ts';

@@ -1,7 +1,7 @@
-import { fault } from '../errors.ts';
+import { fault } from '../../errors.ts';
+import { responseHeaders } from '../openapi/openapi-headers.ts';
+import { type Head, type Headers, route } from '../route.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
-import { responseHeaders } from './openapi/openapi-headers.ts';
-import { type Head, type Headers, route } from './route.ts';
 import { allowOf } from './router.ts';
 
 /** Headers that Weir reads or SDKs send from pages, beside `x-stainless-…`. */

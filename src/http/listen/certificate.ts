@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { publish } from '../../telemetry.ts';
 
 export interface CertificateFiles {
   readonly certFile: string;
@@ -14,9 +15,6 @@ export interface Certificate {
   readonly validFrom: Date;
   readonly validTo: Date;
 }
-
-/** New content in force, why it is not, or an expiry. */
-export type CertificateNews = { readonly validTo: Date } | { readonly fault: string } | { readonly expired: Date };
 
 /** `message` is one sentence without content of the files. */
 export class UnusableCertificate extends Error {
@@ -86,19 +84,11 @@ const untimely = ({ validFrom, validTo }: Certificate): string | undefined => {
   return undefined;
 };
 
-export interface CertificateWatch {
-  /** For new connections. @throws Error if unusable */
-  readonly use: () => void;
-  readonly tell: (news: CertificateNews) => void;
-  /** Compared by content, because the files may be symlinks that change. */
-  readonly everyMs?: number | undefined;
-}
-
-/** A fault is reported when found twice, because renewals replace one file first. */
-export const followCertificate = (
-  first: Certificate,
-  { use, tell, everyMs = 1000 }: CertificateWatch,
-): { look(): Promise<void>; end(): void } => {
+/**
+ * Looks for new content, because the files may be symlinks that change. A fault is reported when found twice, because
+ * renewals replace one file first. @param use for new connections; throws if it is unusable
+ */
+export const followCertificate = (first: Certificate, use: () => void, everyMs = 1000) => {
   const { files } = first;
   let { digest: seen, validTo } = first;
   let suspect: string | undefined;
@@ -106,7 +96,7 @@ export const followCertificate = (
   const take = async (): Promise<void> => {
     if (!isExpired && validTo.getTime() <= Date.now()) {
       isExpired = true;
-      tell({ expired: validTo });
+      publish('certificate.expired', { validTo: validTo.toISOString() });
     }
     try {
       const next = await readCertificate(files);
@@ -128,13 +118,13 @@ export const followCertificate = (
       validTo = next.validTo;
       suspect = undefined;
       isExpired = false;
-      tell({ validTo });
+      publish('certificate.reloaded', { validTo: validTo.toISOString() });
     } catch (error) {
       if (!(error instanceof UnusableCertificate)) throw error;
       if (error.identity === seen) return;
       if (suspect === error.identity) {
         seen = error.identity;
-        tell({ fault: error.message });
+        publish('certificate.refused', { fault: error.message });
       }
       suspect = error.identity;
     }
@@ -148,5 +138,5 @@ export const followCertificate = (
   };
   const timer = setInterval(look, everyMs);
   timer.unref();
-  return { look, end: () => clearInterval(timer) };
+  return { look, end: () => clearInterval(timer), validTo: () => validTo };
 };

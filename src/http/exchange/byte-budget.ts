@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../../errors.ts';
 
 /** Unspecified: an organization's share. */
 const sharedBy = 4;

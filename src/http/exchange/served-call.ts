@@ -1,9 +1,9 @@
-import type { Cancellation } from '../cancellation.ts';
-import type { Refusal } from '../errors.ts';
+import type { Cancellation } from '../../cancellation.ts';
+import type { Refusal } from '../../errors.ts';
+import type { RequestHead } from '../request/head.ts';
+import type { Allowance, Call, Hold, Meter, Watched } from '../route.ts';
+import { type TraceContext, traceContextOf } from '../trace-context.ts';
 import type { Admission } from './admission.ts';
-import type { RequestHead } from './request/head.ts';
-import type { Allowance, Call, Hold, Meter, Watched } from './route.ts';
-import { type TraceContext, traceContextOf } from './trace-context.ts';
 
 const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 const unlimited: Allowance = {
@@ -14,7 +14,7 @@ const unlimited: Allowance = {
   meter: () => Promise.resolve(unmetered),
 };
 
-interface Exchanging {
+export interface Exchanging {
   readonly head: RequestHead;
   signal(): Cancellation;
   hold(bytes: number): Refusal | undefined;

@@ -1,10 +1,9 @@
 import type { Sink } from '../route.ts';
 import type { HttpResponse } from '../uws.ts';
 
-export interface StreamOwner {
-  readonly response: HttpResponse;
+interface Streaming {
   readonly gone: boolean;
-  begin(): void;
+  beginStream(status: number, block: string): void;
   cut(): void;
   now(): number;
 }
@@ -18,31 +17,34 @@ const maxHeld = 8 * 1024;
 const sizeOf = (chunk: string | Uint8Array): number =>
   typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
 
-export class ResponseSink implements Sink {
-  readonly #owner: StreamOwner;
-  #begun = false;
+/** For `HEAD`, and for producers whose client is gone or has another answer. */
+export const nobody: Sink = { write: () => true, last() {}, drained: () => Promise.resolve(), gone: true };
+
+/** The body of a streamed answer, with backpressure. */
+export class ResponseStream implements Sink {
+  readonly status: number;
+  readonly block: string;
+  readonly #response: HttpResponse;
+  readonly #owner: Streaming;
+  begun = false;
   #waiting = 0;
-  #listening = false;
+  hasBlocked = false;
   #drained: (() => void)[] = [];
   #next: string | Uint8Array = '';
   #last: string | Uint8Array = '';
   /** Undefined while the reader keeps up. */
   blockedSince: number | undefined;
 
-  constructor(owner: StreamOwner) {
+  /** @param block of `headerBlock` */
+  constructor(response: HttpResponse, owner: Streaming, status: number, block: string) {
+    this.#response = response;
     this.#owner = owner;
+    this.status = status;
+    this.block = block;
   }
 
   get gone(): boolean {
     return this.#owner.gone;
-  }
-
-  get hasBlocked(): boolean {
-    return this.#listening;
-  }
-
-  get begun(): boolean {
-    return this.#begun;
   }
 
   write(chunk: string | Uint8Array): boolean {
@@ -55,7 +57,7 @@ export class ResponseSink implements Sink {
       }
     }
     this.#next = chunk;
-    this.#owner.response.cork(this.#send);
+    this.#response.cork(this.#send);
     return this.blockedSince === undefined;
   }
 
@@ -64,32 +66,31 @@ export class ResponseSink implements Sink {
     else this.write(chunk);
   }
 
-  get holdsLast(): boolean {
-    return this.#last.length > 0;
+  get isEmpty(): boolean {
+    return !this.begun && this.#last.length === 0;
   }
 
   /** Inside a cork. */
   sendLast(): void {
-    if (!this.holdsLast) return;
+    if (this.#last.length === 0) return;
     this.#next = this.#last;
     this.#last = '';
     this.#send();
   }
 
   readonly #send = (): void => {
-    const { response } = this.#owner;
-    if (!this.#begun) {
-      this.#begun = true;
-      this.#owner.begin();
+    if (!this.begun) {
+      this.begun = true;
+      this.#owner.beginStream(this.status, this.block);
     }
     const chunk = this.#next;
     this.#next = '';
-    if (response.write(chunk) || this.blockedSince !== undefined) return;
+    if (this.#response.write(chunk) || this.blockedSince !== undefined) return;
     this.blockedSince = this.#owner.now();
     this.#waiting = sizeOf(chunk);
-    if (this.#listening) return;
-    this.#listening = true;
-    response.onWritable(this.#writable);
+    if (this.hasBlocked) return;
+    this.hasBlocked = true;
+    this.#response.onWritable(this.#writable);
   };
 
   readonly #writable = (): boolean => {

@@ -1,6 +1,6 @@
-import type { Endpoint } from './endpoint.ts';
-import type { RequestHead } from './request/head.ts';
-import type { Watched } from './route.ts';
+import type { RequestHead } from '../request/head.ts';
+import type { Watched } from '../route.ts';
+import type { Endpoint } from '../routing/endpoint.ts';
 
 export type WatchedHead = Pick<RequestHead, 'requestId' | 'method' | 'path' | 'fields'>;
 

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { type Refusal, refusal } from '../errors.ts';
-import { Refused, refused } from './refused.ts';
-import { parseForm } from './request/form.ts';
-import { parseJson } from './request/json.ts';
-import { formMedia, isFormMedia, isJsonMedia } from './request/media.ts';
-import { type Family, isInference, type Method, type Route } from './route.ts';
-import { invalid, type Part } from './validation/validate.ts';
+import { type Refusal, refusal } from '../../errors.ts';
+import { Refused, refused } from '../refused.ts';
+import { parseForm } from '../request/form.ts';
+import type { Framing } from '../request/framing.ts';
+import { parseJson } from '../request/json.ts';
+import { formMedia, isFormMedia, isJsonMedia } from '../request/media.ts';
+import { type Family, type Head, isInference, type Method, type Route } from '../route.ts';
+import { invalid, type Part } from '../validation/validate.ts';
 
 /** The default (contract A.3). */
 const defaultBodyLimit = 64 * 1024;
@@ -113,16 +114,12 @@ export const refusedBody = (most: number): Refusal => {
 };
 
 /** 411, 415 or 413, in this order. */
-export const judgeBodyHeaders = (
-  target: Endpoint,
-  header: (name: string) => string | undefined,
-  framing: { readonly length: number; readonly chunked: boolean },
-): Refusal | undefined => {
+export const judgeBodyHeaders = (target: Endpoint, head: Head, framing: Framing): Refusal | undefined => {
   const takesBody = target.method !== 'GET';
   if (framing.chunked && takesBody && !isInference(target.family)) return refused('length_required').refusal;
-  const encoding = header('content-encoding');
+  const encoding = head.header('content-encoding');
   const isEncoded = encoding !== undefined && encoding.toLowerCase() !== 'identity';
-  const type = header('content-type');
+  const type = head.header('content-type');
   if (isEncoded && takesBody) return badMedia(target, type, encoding);
   const isMedia = target.takesForm ? isFormMedia : isJsonMedia;
   if (target.body && !isMedia(type)) return badMedia(target, type);

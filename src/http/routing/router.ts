@@ -1,6 +1,6 @@
-import { type Refused, refused } from './refused.ts';
-import { codePoints, decodePercent } from './request/percent.ts';
-import type { Method } from './route.ts';
+import { type Refused, refused } from '../refused.ts';
+import { codePoints, decodePercent } from '../request/percent.ts';
+import type { Method } from '../route.ts';
 
 export interface Routable {
   readonly method: Method;

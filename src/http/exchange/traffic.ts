@@ -1,16 +1,22 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../clock.ts';
+import type { Gate } from '../route.ts';
+import type { Cors } from '../routing/cors.ts';
 import { ByteBudget } from './byte-budget.ts';
-import type { Cors } from './cors.ts';
-import type { Gate } from './route.ts';
 import type { Watch } from './watch.ts';
 
-export interface Timeouts {
-  /** Behind 64 KiB/s; a faster body has no limit. */
-  readonly bodyTimeoutMs: number;
-  /** Above the longest upstream call of contract L.4 (600 s). */
-  readonly handlerTimeoutMs: number;
-  /** Of a slow reader. */
-  readonly readerTimeoutMs: number;
+export interface TrafficOptions<P> {
+  readonly gate: Gate<P>;
+  readonly clock: Clock;
+  /** Metrics, access log, traces. */
+  readonly watch?: Watch<P> | undefined;
+  /** Request bodies in flight, and as much for their answers; an organization may hold a quarter. Default 256 MiB. */
+  readonly maxBufferedBytes?: number;
+  /** Behind 64 KiB/s; a faster body has no limit. Default 7.5 s. */
+  readonly bodyTimeoutMs?: number;
+  /** Default 620 s: above the longest upstream call of contract L.4. */
+  readonly handlerTimeoutMs?: number;
+  /** Without progress of a slow reader. Default 30 s. */
+  readonly readerTimeoutMs?: number;
 }
 
 export interface Expiring {
@@ -20,7 +26,7 @@ export interface Expiring {
   readonly isStreaming: boolean;
 }
 
-export class Traffic<P> implements Timeouts {
+export class Traffic<P> {
   readonly gate: Gate<P>;
   readonly clock: Clock;
   readonly bodies: ByteBudget;
@@ -35,22 +41,17 @@ export class Traffic<P> implements Timeouts {
   #idle: (() => void) | undefined;
   draining = false;
 
-  constructor(
-    gate: Gate<P>,
-    clock: Clock,
-    maxBufferedBytes: number,
-    timeouts: Timeouts,
-    more: { readonly cors?: Cors | undefined; readonly watch?: Watch<P> | undefined } = {},
-  ) {
-    this.gate = gate;
-    this.clock = clock;
+  constructor(options: TrafficOptions<P>, cors: Cors | undefined) {
+    const { maxBufferedBytes = 256 * 1024 * 1024 } = options;
+    this.gate = options.gate;
+    this.clock = options.clock;
+    this.watch = options.watch;
+    this.cors = cors;
     this.bodies = new ByteBudget(maxBufferedBytes);
     this.answers = new ByteBudget(maxBufferedBytes);
-    this.cors = more.cors;
-    this.watch = more.watch;
-    this.bodyTimeoutMs = timeouts.bodyTimeoutMs;
-    this.handlerTimeoutMs = timeouts.handlerTimeoutMs;
-    this.readerTimeoutMs = timeouts.readerTimeoutMs;
+    this.bodyTimeoutMs = options.bodyTimeoutMs ?? 7_500;
+    this.handlerTimeoutMs = options.handlerTimeoutMs ?? 620_000;
+    this.readerTimeoutMs = options.readerTimeoutMs ?? 30_000;
   }
 
   get inFlight(): number {

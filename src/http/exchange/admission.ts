@@ -1,15 +1,16 @@
-import type { Refusal } from '../errors.ts';
-import type { Endpoint } from './endpoint.ts';
-import { familyOf } from './error-envelopes.ts';
-import { Refused, refused } from './refused.ts';
-import type { RequestHead } from './request/head.ts';
-import { parseQuery } from './request/query.ts';
-import type { Head } from './route.ts';
-import { type Match, readParameters } from './router.ts';
+import type { Refusal } from '../../errors.ts';
+import { familyOf } from '../error-envelopes.ts';
+import { Refused, refused } from '../refused.ts';
+import type { Framing } from '../request/framing.ts';
+import type { RequestHead } from '../request/head.ts';
+import { parseQuery } from '../request/query.ts';
+import type { Head, Need } from '../route.ts';
+import { type Endpoint, judgeBodyHeaders, readBody } from '../routing/endpoint.ts';
+import { type Match, readParameters } from '../routing/router.ts';
 
 /** What the headers of a request have earned it: all of a call but its body. */
 export class Admission<P> {
-  readonly principal: P;
+  principal: P;
   readonly params: unknown;
   readonly query: unknown;
   readonly found: unknown;
@@ -43,11 +44,12 @@ const headersOf = (target: Endpoint, head: RequestHead): Refused | undefined => 
   return undefined;
 };
 
-/** Path ids, query and headers 400/422, find 404 (contract F.2). @throws what `find` throws */
-export const checkRequest = <P>(
+/** Path ids, query and headers 400/422, find 404, the body's headers 411, 415, 413 (contract F.2). @throws what `find` throws */
+export const admit = <P>(
   target: Endpoint,
   match: Match<unknown>,
   head: RequestHead,
+  framing: Framing,
   principal: P,
 ): Admission<P> | Refusal => {
   const { find } = target.route;
@@ -57,7 +59,16 @@ export const checkRequest = <P>(
   if (query instanceof Refused) return query.refusal;
   const headers = headersOf(target, head);
   if (headers) return headers.refusal;
-  return new Admission(principal, params, query, find ? find({ principal, params }) : undefined);
+  const found = find ? find({ principal, params }) : undefined;
+  const refused = framing.framed || target.body ? judgeBodyHeaders(target, head, framing) : undefined;
+  return refused ?? new Admission(principal, params, query, found);
+};
+
+/** Of a request that a limit has refused; none if it is invalid anyway. @param bytes its body */
+export const needOf = <P>(target: Endpoint, head: RequestHead, framing: Framing, bytes: Buffer, principal: P): Need => {
+  if (judgeBodyHeaders(target, head, framing)) return 0;
+  const body = readBody(target, bytes, principal);
+  return body instanceof Refused ? 0 : target.route.tokens!({ head, principal, body });
 };
 
 const isAt = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);

@@ -24,7 +24,7 @@ const isOlder = (version: string, least: string): boolean => {
 export const whyNoServer = ({ node, platform, arch, glibc }: Host): string => {
   const start = 'The HTTP server cannot start:';
   const good = 'such as Debian 13 or Ubuntu 24.04.';
-  // The glibc that the binaries are linked with (architecture 12).
+  // The glibc that the binaries are linked with.
   const isNewer = Number(node.split('.')[0]) >= 24;
   const least = isNewer ? '2.38' : '2.27';
   if (platform === 'linux' && glibc === undefined)

@@ -1,4 +1,5 @@
-import { jsonText, parseExactly } from '../../json/exact-number.ts';
+import { parseExactly } from '../../json/document.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import { type AnswerBlock, type Chunk, type Delta, emptied, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';

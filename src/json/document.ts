@@ -37,21 +37,16 @@ const anyNumber = 0x7fffffff;
 /** The difference between upper and lower case. */
 const caseBit = 0x20;
 const wordsOf = 4;
+const bytesOfWord = 4;
 const pageBytes = 0x10000;
-/** The scanner reads and writes a little past the document. */
-const spareBytes = 0x1000;
-
-interface Value {
-  readonly value: number;
-}
+/** Where the scanner's copy of a document begins. It reads and writes a little past the end. */
+const copyAt = 0x1000;
+const spareBytes = 0x100;
+/** What it tells of a document. */
+const told = { tape: 0, isWide: 1, lastLong: 2, values: 3 } as const;
 
 interface Scanner {
   readonly memory: { readonly buffer: ArrayBuffer; readonly grow: (pages: number) => void };
-  readonly input: Value;
-  readonly tape: Value;
-  readonly isWide: Value;
-  readonly lastLong: Value;
-  readonly values: Value;
   readonly scan: (length: number, most: number, isStrict: boolean) => number;
 }
 
@@ -82,8 +77,8 @@ export class Document {
   fault(bytes: Buffer, budget: ValueBudget): Fault | null {
     const entries = this.#read(bytes, budget.left, true);
     if (entries < broken) return faults[-1 - entries]!;
-    budget.left -= this.#scanner.values.value;
-    if ((entries === broken || this.#scanner.isWide.value !== 0) && !isUtf8(bytes)) return 'not_utf8';
+    budget.left -= this.#words[told.values]!;
+    if ((entries === broken || this.#words[told.isWide] !== 0) && !isUtf8(bytes)) return 'not_utf8';
     return entries === broken ? 'not_json' : null;
   }
 
@@ -94,22 +89,23 @@ export class Document {
 
   /** Whether JSON.parse accepts it. As there, the last of several members of a name counts. */
   scanAny(bytes: Buffer): boolean {
-    return this.#read(bytes, anyNumber, false) > 0 && (this.#scanner.isWide.value === 0 || isUtf8(bytes));
+    return this.#read(bytes, anyNumber, false) > 0 && (this.#words[told.isWide] === 0 || isUtf8(bytes));
   }
 
   #read(bytes: Buffer, mostValues: number, isStrict: boolean): number {
     const scanner = this.#scanner;
     this.#bytes = bytes;
     this.#isStrict = isStrict;
-    const missing = scanner.input.value + bytes.length + spareBytes - this.#buffer.byteLength;
+    const missing = copyAt + bytes.length + spareBytes - this.#buffer.byteLength;
     if (missing > 0) {
       scanner.memory.grow(Math.ceil(missing / pageBytes));
       this.#view();
     }
     bytes.copy(this.#copy);
     const entries = scanner.scan(bytes.length, mostValues, isStrict);
-    if (this.#buffer !== scanner.memory.buffer) this.#view();
-    this.#first = scanner.tape.value >> 2;
+    // Detached, if the memory has grown.
+    if (this.#words.length === 0) this.#view();
+    this.#first = this.#words[told.tape]! / bytesOfWord;
     // Memory of WebAssembly never shrinks.
     if (this.#buffer.byteLength > this.#keptBytes) queueMicrotask(() => scanner === this.#scanner && this.#renew());
     return entries;
@@ -128,16 +124,16 @@ export class Document {
 
   #view(): void {
     this.#buffer = this.#scanner.memory.buffer;
-    this.#copy = Buffer.from(this.#buffer, this.#scanner.input.value);
+    this.#copy = Buffer.from(this.#buffer, copyAt);
     this.#words = new Int32Array(this.#buffer);
   }
 
   /** Asked during a scan. A set's hash cannot be foreseen, unlike the scanner's. */
   #isRepeated(first: number, end: number): boolean {
-    this.#view();
-    this.#first = this.#scanner.tape.value >> 2;
+    if (this.#words.length === 0) this.#view();
+    this.#first = this.#words[told.tape]! / bytesOfWord;
     const names = new Set<string>();
-    for (let at = first; at < end; at = this.kind(at) === Kind.name ? at + 1 : this.next(at)) {
+    for (let at = first; at < end; at = this.next(at)) {
       if (this.kind(at) !== Kind.name) continue;
       const name = this.#copy.toString('latin1', this.start(at), this.end(at));
       if (names.has(name)) return true;
@@ -233,12 +229,12 @@ export class Document {
   /** The whole value; numbers below the top keep their digits. */
   exactValue(): unknown {
     const bytes = this.#bytes;
-    const encoding = this.#scanner.isWide.value === 0 ? 'latin1' : 'utf8';
+    const encoding = this.#words[told.isWide] === 0 ? 'latin1' : 'utf8';
     const numbers: string[] = [];
     const texts: string[] = [];
     let end = bytes.length;
     // From the last to the first.
-    for (let at = this.#scanner.lastLong.value; at !== -1; at = this.textBytes(at)) {
+    for (let at = this.#words[told.lastLong]!; at !== -1; at = this.textBytes(at)) {
       if (!this.isChanged(at)) continue;
       numbers.push(bytes.toString('latin1', this.start(at), this.end(at)));
       texts.push(bytes.toString(encoding, this.end(at), end));

@@ -34,7 +34,7 @@ const MAX_DEPTH: i32 = 64;
 /** Numbers at this depth or deeper keep their digits. */
 const EXACT_DEPTH: i32 = 2;
 /** Names of a larger object are compared outside. */
-const MAX_COMPARED: i32 = 32;
+const MAX_COMPARED: i32 = 64;
 /** A double keeps this many digits. */
 const PLAIN_DIGITS: i32 = 15;
 /** A number this short whose exponent has two digits is finite, and so is one this long without an exponent. */
@@ -43,15 +43,16 @@ const FINITE_DIGITS: i32 = 301;
 
 /** Two words for each name: its first word, and its entry. */
 const NAMES: i32 = 0x400;
-export const input: i32 = 0x1000;
-export let tape: i32 = 0;
+const input: i32 = 0x1000;
+/** Where it begins. The first four words of memory tell this, and the next three. */
+let tape: i32 = 0;
 
 /** Whether the text has a byte above 0x7f: then somebody has to check that it is UTF-8. */
-export let isWide: i32 = 0;
+let isWide: i32 = 0;
 /** The last number below the top that a double may change; -1 for none. */
-export let lastLong: i32 = -1;
+let lastLong: i32 = -1;
 /** Commas and opening brackets. */
-export let values: i32 = 0;
+let values: i32 = 0;
 
 /** Entries for which there is memory. */
 let room: i32 = 0;
@@ -74,16 +75,20 @@ declare function isFiniteNumber(start: i32, end: i32): i32;
 @external("json", "isRepeated")
 declare function isRepeatedAmong(first: i32, end: i32): i32;
 
+@inline
 function at4(entry: i32): i32 {
   return tape + (entry << 4);
 }
 
+function makeRoom(): void {
+  const pages = memory.size();
+  if (memory.grow(pages) < 0) unreachable();
+  room = ((pages << 17) - tape) >> 4;
+}
+
+@inline
 function put(entry: i32, kind: i32, start: i32, end: i32, last: i32): void {
-  if (entry >= room) {
-    const pages = memory.size();
-    if (memory.grow(pages) < 0) unreachable();
-    room = ((pages << 17) - tape) >> 4;
-  }
+  if (entry >= room) makeRoom();
   const at = at4(entry);
   store<i32>(at, kind);
   store<i32>(at, start - input, 4);
@@ -93,10 +98,12 @@ function put(entry: i32, kind: i32, start: i32, end: i32, last: i32): void {
 
 function afterBlanks(at: i32): i32 {
   let byte = <i32>load<u8>(at);
+  if (byte > 0x20) return at;
   while (byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09) byte = <i32>load<u8>(++at);
   return at;
 }
 
+@inline
 function isDigit(byte: i32): bool {
   return <u32>(byte - 0x30) <= 9;
 }
@@ -246,6 +253,18 @@ function numberEnd(at: i32): i32 {
     fraction == 0 ? first == start || !isZero : load<u8>(at - 1) != 0x30 && !(isZero && load<u8>(fraction) == 0x30);
   isLong = length > PLAIN_DIGITS || !isPlain;
   isHuge = length > FINITE_DIGITS;
+  if (isWrong || isPartOfNumber(load<u8>(at))) return oddNumberEnd(start, at, isWrong);
+  return at;
+}
+
+function isPartOfNumber(byte: i32): bool {
+  return (byte | 0x20) == 0x65 || (byte >= 0x2b && byte <= 0x39 && byte != 0x2c && byte != 0x2f);
+}
+
+/** Of a number that has an exponent from `at` on, or is none. */
+function oddNumberEnd(start: i32, at: i32, isWrongBefore: bool): i32 {
+  let isWrong = isWrongBefore;
+  const length = at - start;
   let hasPower = (load<u8>(at) | 0x20) == 0x65;
   if (hasPower) {
     at++;
@@ -256,12 +275,10 @@ function numberEnd(at: i32): i32 {
     isLong = true;
     isHuge = length > SHORT_DIGITS || at - power > 2 || isWrong;
   }
-  let byte = <i32>load<u8>(at);
-  while (isDigit(byte) || byte == 0x2e || byte == 0x2d || byte == 0x2b || (byte | 0x20) == 0x65) {
+  for (let byte = <i32>load<u8>(at); isPartOfNumber(byte); byte = <i32>load<u8>(++at)) {
     isWrong = true;
     hasPower = hasPower || (byte | 0x20) == 0x65;
     isHuge = isHuge || hasPower || at - start >= FINITE_DIGITS;
-    byte = <i32>load<u8>(++at);
   }
   isBroken = isBroken || isWrong;
   return at;
@@ -321,11 +338,19 @@ const NAME_OR_END: i32 = 2;
 const NAME_ALONE: i32 = 3;
 const COMMA_OR_END: i32 = 4;
 
+export function scan(length: i32, most: i32, strict: bool): i32 {
+  const result = read(length, most, strict);
+  store<i32>(0, isWide, 4);
+  store<i32>(0, lastLong, 8);
+  store<i32>(0, values, 12);
+  return result;
+}
+
 /**
  * Reads the `length` bytes at `input`; gives the number of entries, or the first fault. Strictly, it refuses what contract
  * A.3 does, else only what is not JSON.
  */
-export function scan(length: i32, most: i32, strict: bool): i32 {
+function read(length: i32, most: i32, strict: bool): i32 {
   isWide = 0;
   lastLong = -1;
   values = 0;
@@ -335,6 +360,7 @@ export function scan(length: i32, most: i32, strict: bool): i32 {
   // No byte of JSON: whatever reads on stops here.
   store<u64>(stop, 0);
   tape = (stop + 31) & ~15;
+  store<i32>(0, tape);
   room = ((memory.size() << 16) - tape) >> 4;
   let entries = 0;
   let depth = 0;
@@ -347,7 +373,15 @@ export function scan(length: i32, most: i32, strict: bool): i32 {
   if (strict && load<u8>(at) != 0x7b) return NOT_OBJECT;
   while (true) {
     at = afterBlanks(at);
-    const byte = <i32>load<u8>(at);
+    let byte = <i32>load<u8>(at);
+    while (byte == 0x2c) {
+      if (++values > most) return failed(TOO_MANY, open, entries);
+      if (next != COMMA_OR_END || depth == 0) isBroken = true;
+      isName = inObject;
+      next = inObject ? NAME_ALONE : VALUE;
+      at = afterBlanks(at + 1);
+      byte = <i32>load<u8>(at);
+    }
     if (byte == 0x22) {
       const end = stringEnd(at + 1, stop);
       if (end < 0) return failed(end, open, entries);
@@ -366,12 +400,6 @@ export function scan(length: i32, most: i32, strict: bool): i32 {
         next = COMMA_OR_END;
         at = end + 1;
       }
-    } else if (byte == 0x2c) {
-      if (++values > most) return failed(TOO_MANY, open, entries);
-      if (next != COMMA_OR_END || depth == 0) isBroken = true;
-      isName = inObject;
-      next = inObject ? NAME_ALONE : VALUE;
-      at++;
     } else if (byte == 0x7b || byte == 0x5b) {
       if (strict && depth == MAX_DEPTH) return failed(TOO_DEEP, open, entries);
       if (++values > most) return failed(TOO_MANY, open, entries);

@@ -104,8 +104,8 @@ describe('a document', () => {
     ['too_deep', `{"a":${'['.repeat(64)}`],
     ['repeated_name', '{"a":1,"b":2,"a":3}'],
     ['repeated_name', '{"a":1,"\\u0061":2}'],
-    ['repeated_name', `{${members(31)},"n5":1}`],
-    ['repeated_name', `{${members(32)},"n5":1}`],
+    ['repeated_name', `{${members(63)},"n5":1}`],
+    ['repeated_name', `{${members(64)},"n5":1}`],
     ['repeated_name', `{${members(500)},"\\u006e5":1}`],
     ['lone_surrogate', '{"a":"\\ud800"}'],
     ['lone_surrogate', '{"a":"\\udc00x"}'],
@@ -126,8 +126,8 @@ describe('a document', () => {
 
   test.each([
     ['64 levels', `{"a":${'['.repeat(63)}${']'.repeat(63)}}`],
-    ['32 members', `{${members(32)}}`],
-    ['33 members', `{${members(33)}}`],
+    ['64 members', `{${members(64)}}`],
+    ['65 members', `{${members(65)}}`],
     ['the same names in objects beside and inside each other', '{"a":{"a":[{"a":1},{"a":2}],"b":1},"b":{"a":1}}'],
     ['a great number', '{"a":1e308}'],
     ['a number of 308 digits', `{"a":${'9'.repeat(308)}}`],

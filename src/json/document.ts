@@ -103,8 +103,7 @@ export class Document {
     }
     bytes.copy(this.#copy);
     const entries = scanner.scan(bytes.length, mostValues, isStrict);
-    // Detached, if the memory has grown.
-    if (this.#words.length === 0) this.#view();
+    this.#copyNow();
     this.#first = this.#words[told.tape]! / bytesOfWord;
     // Memory of WebAssembly never shrinks.
     if (this.#buffer.byteLength > this.#keptBytes) queueMicrotask(() => scanner === this.#scanner && this.#renew());
@@ -114,6 +113,7 @@ export class Document {
   #renew(): void {
     const imports = {
       isFinite: (start: number, end: number) => Number.isFinite(Number(this.#bytes.toString('latin1', start, end))),
+      unescaped: (start: number, end: number) => this.#unescaped(start, end),
       isRepeated: (first: number, end: number) => this.#isRepeated(first, end),
     };
     this.#scanner = new WebAssembly.Instance(compiled, { json: imports }).exports as Scanner;
@@ -128,14 +128,33 @@ export class Document {
     this.#words = new Int32Array(this.#buffer);
   }
 
+  /** Asked during a scan. */
+  #unescaped(start: number, end: number): number {
+    const name = this.#bytes.subarray(start, end);
+    // What stands for bytes that are no UTF-8 may be longer than they are.
+    const isText = isUtf8(name);
+    try {
+      const text = JSON.parse(`"${name.toString(isText ? 'utf8' : 'latin1')}"`) as string;
+      return isText ? start + this.#copyNow().write(text, start) : end;
+    } catch {
+      return -1;
+    }
+  }
+
+  /** Memory that has grown leaves the views of it empty. */
+  #copyNow(): Buffer {
+    if (this.#words.length === 0) this.#view();
+    return this.#copy;
+  }
+
   /** Asked during a scan. A set's hash cannot be foreseen, unlike the scanner's. */
   #isRepeated(first: number, end: number): boolean {
-    if (this.#words.length === 0) this.#view();
+    const copy = this.#copyNow();
     this.#first = this.#words[told.tape]! / bytesOfWord;
     const names = new Set<string>();
     for (let at = first; at < end; at = this.next(at)) {
       if (this.kind(at) !== Kind.name) continue;
-      const name = this.#copy.toString('latin1', this.start(at), this.end(at));
+      const name = copy.toString('latin1', this.start(at), this.end(at));
       if (names.has(name)) return true;
       names.add(name);
     }

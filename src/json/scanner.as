@@ -37,8 +37,7 @@ const EXACT_DEPTH: i32 = 2;
 const MAX_COMPARED: i32 = 64;
 /** A double keeps this many digits. */
 const PLAIN_DIGITS: i32 = 15;
-/** A number this short whose exponent has two digits is finite, and so is one this long without an exponent. */
-const SHORT_DIGITS: i32 = 100;
+/** A number this long without an exponent is finite. */
 const FINITE_DIGITS: i32 = 301;
 
 /** Two words for each name: its first word, and its entry. */
@@ -61,8 +60,6 @@ let isStrict: bool = false;
 let isBroken: bool = false;
 
 let escapes: i32 = 0;
-/** Whether the string has an escape that is none, or a control character. */
-let isMisspelt: bool = false;
 /** Bytes that a string loses when its escapes are resolved. */
 let lost: i32 = 0;
 /** Whether a double may change the number, and whether it may be too large for one. */
@@ -71,6 +68,9 @@ let isHuge: bool = false;
 
 @external("json", "isFinite")
 declare function isFiniteNumber(start: i32, end: i32): i32;
+/** Writes a name without escapes over itself; gives its end, or a negative number if it is no JSON. */
+@external("json", "unescaped")
+declare function unescaped(start: i32, end: i32): i32;
 /** Whether a name occurs twice among the names between two entries. */
 @external("json", "isRepeated")
 declare function isRepeatedAmong(first: i32, end: i32): i32;
@@ -124,14 +124,10 @@ function unitAt(at: i32): i32 {
   return unit;
 }
 
-/** What a short escape stands for; 0 if it is none. */
-function meant(kind: i32): i32 {
-  if (kind == 0x22 || kind == 0x5c || kind == 0x2f) return kind;
-  if (kind == 0x62) return 0x08;
-  if (kind == 0x66) return 0x0c;
-  if (kind == 0x6e) return 0x0a;
-  if (kind == 0x72) return 0x0d;
-  return kind == 0x74 ? 0x09 : 0;
+/** Whether it may follow a backslash: " \ / b f n r t */
+function isShortEscape(kind: i32): bool {
+  const isSign = kind == 0x22 || kind == 0x5c || kind == 0x2f;
+  return isSign || kind == 0x62 || kind == 0x66 || kind == 0x6e || kind == 0x72 || kind == 0x74;
 }
 
 /** Reads the escape whose backslash is at `at`; gives the place after it. A surrogate has to have its other half. */
@@ -139,7 +135,7 @@ function afterEscape(at: i32): i32 {
   escapes++;
   const unit = unitAt(at);
   if (unit < 0) {
-    if (meant(load<u8>(at + 1)) == 0) isMisspelt = true;
+    if (!isShortEscape(load<u8>(at + 1))) isBroken = true;
     lost++;
     return at + 2;
   }
@@ -161,7 +157,6 @@ function afterEscape(at: i32): i32 {
 function stringEnd(at: i32, stop: i32): i32 {
   escapes = 0;
   lost = 0;
-  isMisspelt = false;
   const quotes = i8x16.splat(0x22);
   const backslashes = i8x16.splat(0x5c);
   const blank = i8x16.splat(0x20);
@@ -184,52 +179,17 @@ function stringEnd(at: i32, stop: i32): i32 {
     }
     if (at >= stop) return NOT_JSON;
     const byte = <i32>load<u8>(at);
-    if (byte == 0x22) {
-      isBroken = isBroken || isMisspelt;
-      return at;
-    }
+    if (byte == 0x22) return at;
     if (byte == 0x5c) {
       at = afterEscape(at);
       if (at < 0) return at;
     } else {
-      if (byte < 0x20) isMisspelt = true;
+      if (byte < 0x20) isBroken = true;
       isWide |= byte & 0x80;
       at++;
     }
   }
   return NOT_JSON;
-}
-
-/** Writes the string without escapes over itself; gives its end. */
-function unescaped(start: i32, end: i32): i32 {
-  let to = start;
-  for (let at = start; at < end; ) {
-    const byte = <i32>load<u8>(at);
-    if (byte != 0x5c) {
-      store<u8>(to++, byte);
-      at++;
-      continue;
-    }
-    let code = unitAt(at);
-    if (code < 0) {
-      store<u8>(to++, meant(load<u8>(at + 1)));
-      at += 2;
-      continue;
-    }
-    at += 6;
-    const second = code >= 0xd800 && code <= 0xdbff && at < end ? unitAt(at) : -1;
-    if (second >= 0xdc00 && second <= 0xdfff) {
-      code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
-      at += 6;
-    }
-    if (code < 0x80) store<u8>(to++, code);
-    else {
-      const more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-      store<u8>(to++, (0xff00 >> (more + 1)) | (code >> (6 * more)));
-      for (let left = more - 1; left >= 0; left--) store<u8>(to++, 0x80 | ((code >> (6 * left)) & 0x3f));
-    }
-  }
-  return to;
 }
 
 /** The place after what looks like a number and begins at `at`. */
@@ -253,35 +213,23 @@ function numberEnd(at: i32): i32 {
     fraction == 0 ? first == start || !isZero : load<u8>(at - 1) != 0x30 && !(isZero && load<u8>(fraction) == 0x30);
   isLong = length > PLAIN_DIGITS || !isPlain;
   isHuge = length > FINITE_DIGITS;
-  if (isWrong || isPartOfNumber(load<u8>(at))) return oddNumberEnd(start, at, isWrong);
+  if ((load<u8>(at) | 0x20) == 0x65) {
+    at++;
+    if (load<u8>(at) == 0x2b || load<u8>(at) == 0x2d) at++;
+    isWrong = isWrong || !isDigit(load<u8>(at));
+    while (isDigit(load<u8>(at))) at++;
+    isLong = isHuge = true;
+  }
+  for (let byte = <i32>load<u8>(at); isPartOfNumber(byte); byte = <i32>load<u8>(++at)) {
+    isWrong = true;
+    isHuge = isHuge || (byte | 0x20) == 0x65 || at - start >= FINITE_DIGITS;
+  }
+  if (isWrong) isBroken = true;
   return at;
 }
 
 function isPartOfNumber(byte: i32): bool {
   return (byte | 0x20) == 0x65 || (byte >= 0x2b && byte <= 0x39 && byte != 0x2c && byte != 0x2f);
-}
-
-/** Of a number that has an exponent from `at` on, or is none. */
-function oddNumberEnd(start: i32, at: i32, isWrongBefore: bool): i32 {
-  let isWrong = isWrongBefore;
-  const length = at - start;
-  let hasPower = (load<u8>(at) | 0x20) == 0x65;
-  if (hasPower) {
-    at++;
-    if (load<u8>(at) == 0x2b || load<u8>(at) == 0x2d) at++;
-    const power = at;
-    while (isDigit(load<u8>(at))) at++;
-    isWrong = isWrong || at == power;
-    isLong = true;
-    isHuge = length > SHORT_DIGITS || at - power > 2 || isWrong;
-  }
-  for (let byte = <i32>load<u8>(at); isPartOfNumber(byte); byte = <i32>load<u8>(++at)) {
-    isWrong = true;
-    hasPower = hasPower || (byte | 0x20) == 0x65;
-    isHuge = isHuge || hasPower || at - start >= FINITE_DIGITS;
-  }
-  isBroken = isBroken || isWrong;
-  return at;
 }
 
 function hashOf(start: i32, end: i32): i32 {
@@ -386,8 +334,8 @@ function read(length: i32, most: i32, strict: bool): i32 {
       const end = stringEnd(at + 1, stop);
       if (end < 0) return failed(end, open, entries);
       if (isName) {
-        if (isMisspelt && escapes != 0) return failed(NOT_JSON, open, entries);
-        const last = escapes == 0 ? end : unescaped(at + 1, end);
+        const last = escapes == 0 ? end : unescaped(at + 1 - input, end - input) + input;
+        if (last < input) return failed(NOT_JSON, open, entries);
         put(entries++, NAME | (hashOf(at + 1, last) << HASH_SHIFT), at + 1, last, last - at - 1);
         isName = false;
         at = afterBlanks(end + 1);

@@ -247,20 +247,23 @@ export class Document {
 
   /** The whole value; numbers below the top keep their digits. */
   exactValue(): unknown {
-    const bytes = this.#bytes;
-    const encoding = this.#words[told.isWide] === 0 ? 'latin1' : 'utf8';
+    const decoded = this.#words[told.isWide] === 0 ? String : (text: string) => Buffer.from(text, 'latin1').toString();
+    // A character for each byte.
+    const text = this.#bytes.toString('latin1');
     const numbers: string[] = [];
     const texts: string[] = [];
-    let end = bytes.length;
+    let end = text.length;
     // From the last to the first.
     for (let at = this.#words[told.lastLong]!; at !== -1; at = this.textBytes(at)) {
-      if (!this.isChanged(at)) continue;
-      numbers.push(bytes.toString('latin1', this.start(at), this.end(at)));
-      texts.push(bytes.toString(encoding, this.end(at), end));
+      const digits = text.slice(this.start(at), this.end(at));
+      if (!isChanged(digits)) continue;
+      numbers.push(digits);
+      texts.push(text.slice(this.end(at), end));
       end = this.start(at);
     }
-    texts.push(bytes.toString(encoding, 0, end));
-    return numbers.length === 0 ? JSON.parse(texts[0]!) : parseAround(numbers.reverse(), texts.reverse());
+    if (numbers.length === 0) return JSON.parse(decoded === String ? text : this.#bytes.toString());
+    texts.push(text.slice(0, end));
+    return parseAround(numbers.reverse(), texts.reverse(), decoded);
   }
 
   /** Puts a text in place of a value. */

@@ -46,11 +46,15 @@ export const jsonText = (value: unknown): string => {
 /** Whether a double would change the number's text. */
 export const isChanged = (digits: string): boolean => String(Number(digits)) !== digits;
 
-/** JSON.parse of the texts with the numbers between them, which become ExactNumbers. */
-export const parseAround = (numbers: readonly string[], texts: readonly string[]): unknown => {
+/** JSON.parse of the texts, decoded, with the numbers between them, which become ExactNumbers. */
+export const parseAround = (
+  numbers: readonly string[],
+  texts: readonly string[],
+  decoded: (text: string) => string,
+): unknown => {
   const mark = newMarker();
   const marked = texts.map((text, at) => (at < numbers.length ? `${text}"${mark}${numbers[at]}"` : text));
-  return restored(JSON.parse(marked.join('')), mark);
+  return restored(JSON.parse(decoded(marked.join(''))), mark);
 };
 
 const restored = (value: unknown, mark: string): unknown => {

@@ -43,70 +43,18 @@ export const jsonText = (value: unknown): string => {
   }
 };
 
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
 /** Whether a double would change the number's text. */
-const isChanged = (digits: string): boolean => number.test(digits) && String(Number(digits)) !== digits;
+export const isChanged = (digits: string): boolean => String(Number(digits)) !== digits;
 
-/** A double keeps this many digits. */
-const plainDigits = 15;
-
-/** `isChanged` for a part of a document; decides usual numbers without making a double. */
-export const isChangedIn = (bytes: Buffer, start: number, end: number): boolean => {
-  let fraction = 0;
-  const first = bytes[start] === 0x2d ? start + 1 : start;
-  for (let at = first; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte === 0x2e) fraction = at + 1;
-    else if (byte < 0x30 || byte > 0x39) return isChanged(bytes.toString('latin1', start, end));
-  }
-  const isShort = end - start <= plainDigits;
-  const isPlain = fraction === 0 ? first === start || bytes[first] !== 0x30 : bytes[end - 1] !== 0x30;
-  // Doubles below a millionth are written with an exponent.
-  const isSmall = bytes[first] === 0x30 && bytes[fraction] === 0x30;
-  return !(isShort && isPlain && !isSmall) && isChanged(bytes.toString('latin1', start, end));
-};
-
-/** Numbers at lower depths are read by Weir itself, and become doubles. */
-const leastDepth = 2;
-
-const isPartOfNumber = (unit: number): boolean =>
-  (unit >= 0x30 && unit <= 0x39) || unit === 0x2e || unit === 0x2d || unit === 0x2b || (unit | 0x20) === 0x65;
-
-const afterString = (text: string, from: number): number => {
-  for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
-    let first = end;
-    while (text.charCodeAt(first - 1) === 0x5c) first -= 1;
-    if ((end - first) % 2 === 0) return end + 1;
-  }
-  return text.length;
-};
-
-/** JSON.parse with ExactNumbers where needed, except direct members of the outermost value. @throws SyntaxError */
-export const parseExactly = (text: string): unknown => {
+/** JSON.parse of the texts, decoded, with the numbers between them, which become ExactNumbers. */
+export const parseAround = (
+  numbers: readonly string[],
+  texts: readonly string[],
+  decoded: (text: string) => string,
+): unknown => {
   const mark = newMarker();
-  let marked = '';
-  let copied = 0;
-  let depth = 0;
-  for (let i = 0; i < text.length; ) {
-    const unit = text.charCodeAt(i);
-    if (unit === 0x22) {
-      i = afterString(text, i + 1);
-      continue;
-    }
-    const start = i;
-    i += 1;
-    if (unit === 0x7b || unit === 0x5b) depth += 1;
-    else if (unit === 0x7d || unit === 0x5d) depth -= 1;
-    else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) {
-      while (i < text.length && isPartOfNumber(text.charCodeAt(i))) i += 1;
-      const digits = text.slice(start, i);
-      if (depth < leastDepth || !isChanged(digits)) continue;
-      marked += `${text.slice(copied, start)}"${mark}${digits}"`;
-      copied = i;
-    }
-  }
-  return copied === 0 ? JSON.parse(text) : restored(JSON.parse(marked + text.slice(copied)), mark);
+  const marked = texts.map((text, at) => (at < numbers.length ? `${text}"${mark}${numbers[at]}"` : text));
+  return restored(JSON.parse(decoded(marked.join(''))), mark);
 };
 
 const restored = (value: unknown, mark: string): unknown => {

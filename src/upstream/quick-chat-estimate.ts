@@ -1,5 +1,5 @@
-import { nameSet } from '../json/tape/names.ts';
-import { Kind, type Tape } from '../json/tape/tape.ts';
+import { type Document, Kind } from '../json/document.ts';
+import { nameSet } from '../json/names.ts';
 import { binaryTypes, labels } from './chat-estimate.ts';
 import { perImage, perMessage } from './estimate.ts';
 import { known } from './known-members.ts';
@@ -36,7 +36,7 @@ const isOfCall = nameSet(known.call);
 const isOfCalled = nameSet(known.called);
 
 /** `estimateChatTokens` of an unparsed request; NaN if it must be parsed. */
-export const quickChatEstimate = (tape: Tape, document: Buffer): number => {
+export const quickChatEstimate = (tape: Document, document: Buffer): number => {
   const sum = new ChatSum(tape, document);
   sum.addMessages(tape.member(0, messages));
   sum.addTools(tape.member(0, tools));

@@ -1,5 +1,5 @@
-import { nameSet } from '../json/tape/names.ts';
-import { Kind, type Tape } from '../json/tape/tape.ts';
+import { type Document, Kind } from '../json/document.ts';
+import { nameSet } from '../json/names.ts';
 import { perImage, perMessage, svg } from './estimate.ts';
 import { known } from './known-members.ts';
 import { TapeSum } from './tape-sum.ts';
@@ -32,7 +32,7 @@ const isOfTool = nameSet(known.messagesTool);
 const inputSchema = Buffer.from('input_schema');
 
 /** `estimateInputTokens` of an unparsed request; NaN if it must be parsed. */
-export const quickEstimate = (tape: Tape, document: Buffer, entries: EstimableEntries): number => {
+export const quickEstimate = (tape: Document, document: Buffer, entries: EstimableEntries): number => {
   const { messages, system, tools, outputSchema } = entries;
   const sum = new MessagesSum(tape, document);
   if (system !== -1) sum.addContent(system);

@@ -1,5 +1,5 @@
-import { nameSet } from '../json/tape/names.ts';
-import { Kind, type Tape } from '../json/tape/tape.ts';
+import { type Document, Kind } from '../json/document.ts';
+import { nameSet } from '../json/names.ts';
 import { perImage, perMessage } from './estimate.ts';
 import { known } from './known-members.ts';
 import { TapeSum } from './tape-sum.ts';
@@ -36,7 +36,7 @@ const inputAudio = bytesOf('input_audio');
 const inputFile = bytesOf('input_file');
 
 /** `estimateResponseTokens` of an unparsed request; NaN if it must be parsed. */
-export const quickResponsesEstimate = (tape: Tape, document: Buffer): number => {
+export const quickResponsesEstimate = (tape: Document, document: Buffer): number => {
   const sum = new ResponsesSum(tape, document);
   sum.addText(0, instructions);
   sum.addInput(tape.member(0, input));

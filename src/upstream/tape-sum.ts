@@ -1,5 +1,4 @@
-import { isChangedIn } from '../json/exact-number.ts';
-import { Kind, type Tape } from '../json/tape/tape.ts';
+import { type Document, Kind } from '../json/document.ts';
 import { drawnBytes, drawnPrefix, estimateTokensOf } from './estimate.ts';
 import { shortLabelBytes } from './known-members.ts';
 
@@ -9,12 +8,12 @@ const drawnLink = Buffer.from(drawnPrefix);
 
 /** Counts a scanned document by the rules of the estimates of parsed requests. */
 export class TapeSum {
-  protected readonly tape: Tape;
+  protected readonly tape: Document;
   readonly #document: Buffer;
   bytes = 0;
   flat = 0;
 
-  constructor(tape: Tape, document: Buffer) {
+  constructor(tape: Document, document: Buffer) {
     this.tape = tape;
     this.#document = document;
   }
@@ -38,7 +37,7 @@ export class TapeSum {
   }
 
   /** As `restBytes`. @param object -1 if absent */
-  addRest(object: number, isKnown: (tape: Tape, at: number) => boolean): void {
+  addRest(object: number, isKnown: (tape: Document, at: number) => boolean): void {
     const tape = this.tape;
     if (object === -1 || tape.kind(object) !== Kind.object) return;
     const end = tape.next(object);
@@ -100,8 +99,6 @@ export class TapeSum {
   }
 
   #numberBytes(entry: number): number {
-    const start = this.tape.start(entry);
-    const end = this.tape.end(entry);
-    return isChangedIn(this.#document, start, end) ? end - start : 4;
+    return this.tape.isChanged(entry) ? this.tape.end(entry) - this.tape.start(entry) : 4;
   }
 }

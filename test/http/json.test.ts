@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { Refused } from '../../src/http/refused.ts';
 import { parseJson } from '../../src/http/request/json.ts';
-import { maxValues } from '../../src/http/request/json-scan.ts';
+import { maxValues } from '../../src/json/document.ts';
 import { accepted, invalidUtf8, rejected } from './json-cases.ts';
 
 // A loaded machine is slow, not wrong.

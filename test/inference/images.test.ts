@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pricedImages, pricedImagesOnTape } from '../../src/inference/route/images.ts';
-import { Tape } from '../../src/json/tape/tape.ts';
+import { Document } from '../../src/json/document.ts';
 import { model } from './hosted.ts';
 
 /** The images that a request is charged for. */
 
 const dear = model({ pricing: { image: '0.01' } });
-const tape = new Tape();
+const tape = new Document();
 
 const apiOf = (request: object) => ('input' in request ? 'responses' : 'messages');
 

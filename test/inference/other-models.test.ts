@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { HttpServer } from '../../src/http/listen/server.ts';
 import { mayNameOthers, otherModelsRefusal } from '../../src/inference/route/other-models.ts';
-import { Tape } from '../../src/json/tape/tape.ts';
+import { Document } from '../../src/json/document.ts';
 import { expectRefusedInput } from '../support/refused-input.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { modelFor, paths, speakingUpstream } from './speaking-upstream.ts';
@@ -119,7 +119,7 @@ describe.each(paths)('POST %s of a project that may use one model', (path) => {
   test('reads what names no other model as quickly as of any project', async () => {
     const own = path === '/v1/messages' ? schema : tool;
     const text = `${JSON.stringify(plain(path)).slice(0, -1)},"tools":${JSON.stringify([own])},"metadata":{"model":"x"}}`;
-    const scanned = new Tape();
+    const scanned = new Document();
     const bytes = Buffer.from(text);
     expect(scanned.scan(bytes)).toBe(true);
     expect(mayNameOthers(scanned, bytes)).toBe(false);
@@ -182,7 +182,7 @@ test('what would be refused is never passed on unparsed', () => {
     ),
   }));
   const spelt = (text: string, isEscaped: boolean) => (isEscaped ? text.replace(/"mod/g, '"\\u006dod') : text);
-  const scanned = new Tape();
+  const scanned = new Document();
   let refused = 0;
   fc.assert(
     fc.property(fc.dictionary(name, value, { maxKeys: 5 }), fc.boolean(), (body, isEscaped) => {

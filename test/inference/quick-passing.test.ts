@@ -6,7 +6,7 @@ import { messagesStateRefusal } from '../../src/inference/messages/messages-stat
 import { type PassingBody, passingBody, passingCount } from '../../src/inference/messages/passing-schema.ts';
 import { type QuickBody, quickBody } from '../../src/inference/messages/quick-passing.ts';
 import { quickModel } from '../../src/inference/route/body-reader.ts';
-import { Tape } from '../../src/json/tape/tape.ts';
+import { Document } from '../../src/json/document.ts';
 import { type Estimable, estimateInputTokens } from '../../src/upstream/estimate.ts';
 import { jsonTexts } from './json-texts.ts';
 
@@ -14,7 +14,7 @@ import { jsonTexts } from './json-texts.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const tape = new Tape();
+const tape = new Document();
 
 const quickly = (text: string, needsMax = true): QuickBody | null => {
   const bytes = Buffer.from(text);
@@ -55,7 +55,7 @@ const agree = (text: string, needsMax = true): boolean => {
 const { string, number, anyJson, objectOf, listOf, flag } = jsonTexts({
   strings: ['"\\u0041\\ud83d\\ude00\\/"'],
   numbers: ['0.5', '1.0', '-0', '9007199254740993', '1e2', '0.0000001', '123456789012345678901'],
-  names: ['a', 'type', 'é', 'file_id', 'text', '1'],
+  names: ['a', 't\\u0065xt', 'type', 'é', 'file_id', 'text', '1'],
 });
 const object = fc
   .dictionary(fc.constantFrom('type', 'properties', 'x'), fc.integer())

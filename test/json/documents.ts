@@ -27,7 +27,19 @@ const pieces = [
   ...['a', 'type', 'text', 'é', '漢', '😀', 'ab cd', 'x'.repeat(15), 'y'.repeat(16), 'z'.repeat(33), '{', ']', ','],
   ...['\\n', '\\"', '\\\\', '\\/', '\\u0041', '\\u00e9', '\\u6f22', '\\ud83d\\ude00', '\\u0000', '\\b', '\\f', '\\r'],
 ];
-const numbers = ['0', '-0', '1', '-17', '0.5', '1.0', '3.14159', '9007199254740993', '123456789012345678901234567890'];
+const numbers = [
+  '0',
+  '-0',
+  '1',
+  '-17',
+  '0.5',
+  '1.0',
+  '3.14159',
+  '9007199254740993',
+  '123456789012345678901234567890',
+  '1e5',
+  '-1.5E-7',
+];
 
 const text = (rolls: Rolls): string => {
   let all = '';
@@ -51,13 +63,13 @@ const array = (rolls: Rolls, depth: number): string => {
 const object = (rolls: Rolls, depth: number): string => {
   const members = Array.from({ length: rolls.below(4) }, (_, at) => {
     // A number makes each name another.
-    const name = `${rolls.of(['name', 'é', '', 'a long name of a member of this object'])}${at}`;
+    const name = `${rolls.of(['name', 'n\\u0061m\\u00e9\\n\\ud83d\\ude00', 'é', '', 'a long name of a member of this object'])}${at}`;
     return `"${name}"${rolls.of(blanks)}:${rolls.of(blanks)}${value(rolls, depth + 1)}`;
   });
   return `{${rolls.of(blanks)}${members.join(`${rolls.of(blanks)},`)}}`;
 };
 
-/** An object whose names have no escapes and whose numbers have no exponents. */
+/** An object that contract A.3 accepts. */
 export const randomDocument = (rolls: Rolls): string => rolls.of(blanks) + object(rolls, 0) + rolls.of(blanks);
 
 const bytesOfInterest = Buffer.from('{}[]",:\\/u0189eE.-+tfn \n\x00\x1f\x7f\x80\xbf\xc3\xed\xf0\xff', 'latin1');

@@ -8,16 +8,16 @@ import { fromNpm } from './kept.ts';
 /**
  * The scanner's binary is kept beside its source, since the compiler is ten times what it compiles for. This builds it:
  *
- *   npx tsx test/support/scanner.ts      writes src/json/tape/scanner-binary.ts
+ *   npx tsx test/support/scanner.ts      writes src/json/scanner-binary.ts
  */
 
 const version = '0.28.20';
 const run = promisify(execFile);
-const source = fileURLToPath(new URL('../../src/json/tape/scanner.as', import.meta.url));
-const target = fileURLToPath(new URL('../../src/json/tape/scanner-binary.ts', import.meta.url));
+const source = fileURLToPath(new URL('../../src/json/scanner.as', import.meta.url));
+const target = fileURLToPath(new URL('../../src/json/scanner-binary.ts', import.meta.url));
 
 const options = ['-O3', '--runtime', 'stub', '--noAssert', '--zeroFilledMemory', '--enable', 'simd'];
-/** Pages of 64 KiB: one for what is kept aside, 16 for the tape, 16 for the document, one for what reads past it. */
+/** Pages of 64 KiB for documents of up to 1 MiB and their tape; larger ones let it grow. */
 const pages = 34;
 
 /** What the source compiles to, or why it cannot be compiled here. */

@@ -77,7 +77,7 @@ export const longTests: readonly LongTest[] = [
     id: 'JSON',
     title: 'bodies, sound and damaged, through the scanner and through the parsers',
     unit: 'documents',
-    file: 'test/json/tape.test.ts',
+    file: 'test/json/document.test.ts',
     variable: 'FUZZ_DOCUMENTS',
     counts: { long: 10_000_000 },
   },

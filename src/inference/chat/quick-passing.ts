@@ -1,5 +1,5 @@
-import type { Edit } from '../../json/outer-members.ts';
-import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Document, Kind } from '../../json/document.ts';
+import type { Edit } from '../../json/edits.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { quickChatEstimate } from '../../upstream/quick-chat-estimate.ts';
 import { otherBounds } from '../messages/bounds.ts';
@@ -61,7 +61,7 @@ const [most, old, several] = ['max_completion_tokens', 'max_tokens', 'n'].map(me
 
 /** Null if the body must be parsed: it is invalid, or has something rare. */
 export const quickChatBody = (
-  tape: Tape,
+  tape: Document,
   bytes: Buffer,
   name: string,
   hosted: ConnectedModel,
@@ -88,15 +88,15 @@ export const quickChatBody = (
   };
 };
 
-const isTrue = (tape: Tape, entry: number): boolean => entry !== -1 && tape.kind(entry) === Kind.true;
+const isTrue = (tape: Document, entry: number): boolean => entry !== -1 && tape.kind(entry) === Kind.true;
 
-const includesUsage = (tape: Tape): boolean => {
+const includesUsage = (tape: Document): boolean => {
   const given = tape.member(0, options);
   return given !== -1 && isObject(tape, given) && isTrue(tape, tape.member(given, include));
 };
 
 /** Null if the client asks for usage itself. */
-const usageEditOf = (tape: Tape): Edit | null => {
+const usageEditOf = (tape: Document): Edit | null => {
   const given = tape.member(0, options);
   if (given === -1) return { start: tape.start(0) + 1, end: tape.start(0) + 1, text: usageAsked.whole };
   if (isNull(tape, given)) return { start: tape.start(given), end: tape.end(given), text: usageAsked.options };

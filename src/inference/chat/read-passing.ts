@@ -1,7 +1,8 @@
 import type { Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
 import { checker } from '../../http/routing/endpoint.ts';
-import { type Edit, outerMembers } from '../../json/outer-members.ts';
+import type { Document } from '../../json/document.ts';
+import type { Edit } from '../../json/edits.ts';
 import { estimateChatTokens, predictedTokens } from '../../upstream/chat-estimate.ts';
 import type { PassingRules } from '../route/body-reader.ts';
 import { stateRefusal, stateRefused } from '../route/state-references.ts';
@@ -24,7 +25,7 @@ export const passingChat: PassingRules<PassedChat> = {
   passing: (upstream) => upstream.passing?.chat,
   names: [...Object.keys(passingChatBody.shape), ...Object.keys(chatState.members)],
   quick: quickChatBody,
-  loose: (value, hosted, bytes) => {
+  loose: (value, hosted, tape) => {
     const checked = loosely(value);
     if (checked instanceof Refused) return checked;
     const body = checked as PassingChatBody;
@@ -36,18 +37,16 @@ export const passingChat: PassingRules<PassedChat> = {
       fields: { model: body.model, stream: body.stream === true, policy_ids: body.policy_ids, includeUsage },
       estimatedTokens: estimateChatTokens(value),
       ...answersOf(body, predictedTokens(value.prediction), hosted),
-      ...(body.stream === true &&
-        !includeUsage && { edits: [usageEdit(bytes, body.stream_options)], hidesUsage: true }),
+      ...(body.stream === true && !includeUsage && { edits: [usageEdit(tape, body.stream_options)], hidesUsage: true }),
     };
   },
 };
 
-const usageEdit = (bytes: Buffer, options: PassingChatBody['stream_options']): Edit => {
-  const member = outerMembers(bytes).get('stream_options');
-  if (member === undefined) {
-    const start = bytes.indexOf('{') + 1;
-    return { start, end: start, text: usageAsked.whole };
-  }
-  const text = JSON.stringify({ ...options, include_usage: true });
-  return { start: member.valueStart, end: member.end, text };
+const optionsName = Buffer.from('stream_options');
+
+const usageEdit = (tape: Document, options: PassingChatBody['stream_options']): Edit => {
+  const given = tape.member(0, optionsName);
+  if (given !== -1) return tape.replaced(given, JSON.stringify({ ...options, include_usage: true }));
+  const start = tape.start(0) + 1;
+  return { start, end: start, text: usageAsked.whole };
 };

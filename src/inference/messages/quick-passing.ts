@@ -1,4 +1,4 @@
-import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Document, Kind } from '../../json/document.ts';
 import { quickEstimate } from '../../upstream/quick-estimate.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import { mostTurns, turnsOnTape } from '../route/served-tools.ts';
@@ -75,7 +75,7 @@ const noBytes = Buffer.alloc(0);
 const namesFile = namesAny(['file_id']);
 
 /** Null if the body must be parsed: it is invalid, or has something rare. */
-export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boolean): QuickBody | null => {
+export const quickBody = (tape: Document, bytes: Buffer, name: string, needsMax: boolean): QuickBody | null => {
   if (name === '' || !isPlain(tape, 0) || namesFile(tape)) return null;
   const maxAt = tape.member(0, max);
   const list = tape.member(0, messages);
@@ -111,5 +111,5 @@ export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boo
   };
 };
 
-const child = (tape: Tape, object: number, name: Buffer): number =>
+const child = (tape: Document, object: number, name: Buffer): number =>
   object === -1 || tape.kind(object) !== Kind.object ? -1 : tape.member(object, name);

@@ -1,5 +1,5 @@
-import type { Edit } from '../../json/outer-members.ts';
-import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Document, Kind } from '../../json/document.ts';
+import type { Edit } from '../../json/edits.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { quickResponsesEstimate } from '../../upstream/quick-responses-estimate.ts';
 import { otherBounds } from '../messages/bounds.ts';
@@ -71,7 +71,7 @@ const [model, input, stream, most, store, tools] = [
 
 /** Null if the body must be parsed: it is invalid, or has something rare. */
 export const quickResponsesBody = (
-  tape: Tape,
+  tape: Document,
   bytes: Buffer,
   name: string,
   hosted: ConnectedModel,
@@ -94,7 +94,7 @@ export const quickResponsesBody = (
   };
 };
 
-const unstored = (tape: Tape): readonly Edit[] => {
+const unstored = (tape: Document): readonly Edit[] => {
   const said = tape.member(0, store);
   const start = tape.start(0) + 1;
   if (said === -1) return [{ start, end: start, text: unstoredMember }];

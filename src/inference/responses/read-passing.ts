@@ -1,7 +1,8 @@
 import type { Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
 import { checker } from '../../http/routing/endpoint.ts';
-import { type Edit, outerMembers } from '../../json/outer-members.ts';
+import type { Document } from '../../json/document.ts';
+import type { Edit } from '../../json/edits.ts';
 import { estimateResponseTokens } from '../../upstream/responses-estimate.ts';
 import type { PassingRules } from '../route/body-reader.ts';
 import { toolsIn, turnsOf } from '../route/served-tools.ts';
@@ -35,7 +36,7 @@ export const passingResponses: PassingRules<PassedResponses> = {
   passing: (upstream) => upstream.passing?.responses,
   names: [...Object.keys(passingResponsesBody.shape), ...Object.keys(responsesState.members)],
   quick: quickResponsesBody,
-  loose: (value, hosted, bytes) => {
+  loose: (value, hosted, tape) => {
     const checked = loosely(value);
     if (checked instanceof Refused) return checked;
     const body = checked as PassingResponsesBody;
@@ -47,15 +48,17 @@ export const passingResponses: PassingRules<PassedResponses> = {
       estimatedTokens: estimateResponseTokens(value),
       ...answerOf(body.max_output_tokens, hosted),
       turns: turnsOf(toolsIn(body)),
-      edits: isDedicated || body.store === false ? [] : [unstored(bytes)],
+      edits: isDedicated || body.store === false ? [] : [unstored(tape)],
     };
   },
 };
 
+const storeName = Buffer.from('store');
+
 /** Providers store answers by default, in an account that is not the caller's. */
-const unstored = (bytes: Buffer): Edit => {
-  const member = outerMembers(bytes).get('store');
-  if (member !== undefined) return { start: member.valueStart, end: member.end, text: 'false' };
-  const start = bytes.indexOf('{') + 1;
+const unstored = (tape: Document): Edit => {
+  const given = tape.member(0, storeName);
+  if (given !== -1) return tape.replaced(given, 'false');
+  const start = tape.start(0) + 1;
   return { start, end: start, text: unstoredMember };
 };

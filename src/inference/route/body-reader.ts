@@ -2,8 +2,8 @@ import type { Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
 import { parseJson, type ValueBudget, valueBudget } from '../../http/request/json.ts';
 import type { Metered } from '../../http/route.ts';
-import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
-import { Kind, type Tape, lentTape as tape } from '../../json/tape/tape.ts';
+import { type Document, Kind, lentDocument as tape } from '../../json/document.ts';
+import { type Edit, edited } from '../../json/edits.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { Passing, Upstream } from '../../upstream/port.ts';
 import { isServedTo } from '../models/model-requirements.ts';
@@ -75,8 +75,8 @@ export interface PassingRules<Fields, P extends Passing = Passing> {
   /** Read or refused by Weir. */
   readonly names: readonly string[];
   /** Null if the body must be parsed. */
-  readonly quick: (tape: Tape, bytes: Buffer, model: string, hosted: ConnectedModel) => QuickFields<Fields> | null;
-  readonly loose: (value: Json, hosted: ConnectedModel, bytes: Buffer) => ReadFields<Fields> | Refused;
+  readonly quick: (tape: Document, bytes: Buffer, model: string, hosted: ConnectedModel) => QuickFields<Fields> | null;
+  readonly loose: (value: Json, hosted: ConnectedModel, tape: Document) => ReadFields<Fields> | Refused;
 }
 
 /** Decides which models are visible. */
@@ -91,6 +91,11 @@ export interface BodyReader<Strict, Fields, P extends Passing = Passing> {
 
 /** Measured: tiny values block the event loop for 20 ms at this size, 700 ms at 4 MiB (contract A.3). */
 const mostReadHere = 64 * 1024;
+
+/** Contract A.3: what passes through is read here up to this size. */
+const mostQuickBytes = 1024 * 1024;
+/** More would block the event loop as long as a larger body. */
+const mostQuickValues = 65_535;
 
 /** @param threads whether there are any for large bodies */
 export const readHere =
@@ -129,7 +134,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
 
   /** Null if the body must be parsed. */
   const readQuickly = (bytes: Buffer, principal: ServedTo): PassedBody<Fields, P> | null => {
-    if (!tape.scan(bytes)) return null;
+    if (bytes.length > mostQuickBytes || !tape.scan(bytes, mostQuickValues)) return null;
     const name = quickModel(tape);
     const hosted = passingModel(name, principal);
     if (principal.allowedModels !== null && mayNameOthers(tape, bytes)) return null;
@@ -178,10 +183,11 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     if (misspelt !== null) return new Refused(misspelt);
     const others = principal.allowedModels === null ? null : otherModelsRefusal(value);
     if (others !== null) return new Refused(others);
-    const read = rules.loose(value, hosted, bytes);
+    const read = rules.loose(value, hosted, tape);
     if (read instanceof Refused) return read;
     const { edits, hidesUsage = false, ...rest } = read;
-    const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel, edits);
+    const all = inOrder(ownEdits(hosted.upstreamModel), edits);
+    const outgoing = () => edited(bytes, all);
     const images = pricedImages(hosted.model, api, value);
     const searches = searchesAllowed(hosted.model, api, value);
     return {
@@ -193,22 +199,19 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
   return { quick: readQuickly, whole: readWhole, passing: rules.passing };
 };
 
-const model = Buffer.from('model');
+const [model, policies] = ['model', 'policy_ids'].map((name) => Buffer.from(name)) as [Buffer, Buffer];
 
 /** Null unless written plainly. */
-export const quickModel = (scanned: Tape): string | null => {
+export const quickModel = (scanned: Document): string | null => {
   if (scanned.kind(0) !== Kind.object) return null;
   const entry = scanned.member(0, model);
   return entry !== -1 && scanned.kind(entry) === Kind.string ? (scanned.value(entry) as string) : null;
 };
 
-const withoutOwnFields = (bytes: Buffer, name: string, edits: readonly Edit[] | undefined): Buffer => {
-  const members = outerMembers(bytes);
-  const named = members.get('model')!;
-  const policies = members.get('policy_ids');
-  const own: Edit[] = [{ start: named.valueStart, end: named.end, text: JSON.stringify(name) }];
-  if (policies !== undefined) own.push(withoutMember(bytes, policies));
-  return edited(bytes, inOrder(own, edits));
+const ownEdits = (name: string): readonly Edit[] => {
+  const named = tape.replaced(tape.member(0, model), JSON.stringify(name));
+  const given = tape.member(0, policies);
+  return given === -1 ? [named] : [named, tape.removed(given)];
 };
 
 const inOrder = (own: readonly Edit[], others: readonly Edit[] = []): readonly Edit[] =>

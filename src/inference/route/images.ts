@@ -1,5 +1,5 @@
 import type { Metered } from '../../http/route.ts';
-import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Document, Kind } from '../../json/document.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import type { GenerateRequest } from '../../upstream/port.ts';
 import { isPricedIn } from './priced.ts';
@@ -53,12 +53,12 @@ const conversationBytes: Readonly<Record<Api, readonly Buffer[]>> = {
 };
 const [typeBytes, linkBytes, inputBytes] = [type, link, input].map(bytesOf) as [Buffer, Buffer, Buffer];
 
-export const pricedImagesOnTape = (model: Model, api: Api, tape: Tape): number => {
+export const pricedImagesOnTape = (model: Model, api: Api, tape: Document): number => {
   if (!isPriced(model)) return 0;
   return conversationBytes[api].reduce((sum, name) => sum + imagesAt(tape, tape.member(0, name)), 0);
 };
 
-const imagesAt = (tape: Tape, entry: number): number => {
+const imagesAt = (tape: Document, entry: number): number => {
   if (entry === -1 || tape.kind(entry) > Kind.array) return 0;
   const end = tape.next(entry);
   let images = 0;

@@ -1,5 +1,5 @@
 import type { Refusal } from '../../errors.ts';
-import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Document, Kind } from '../../json/document.ts';
 import { within } from '../../upstream/transport/fields.ts';
 import { bodyRefusal } from '../body-refusal.ts';
 import { firstMember, type Path } from './first-member.ts';
@@ -73,7 +73,7 @@ export const otherModelsRefusal = (body: Readonly<Record<string, unknown>>): Ref
 };
 
 /** A name that is not plain may name models. */
-const mayNameIn = (tape: Tape, bytes: Buffer, from: number, isDeep: boolean): boolean => {
+const mayNameIn = (tape: Document, bytes: Buffer, from: number, isDeep: boolean): boolean => {
   const end = tape.next(from);
   for (let at = from + 1; at < end; at = isDeep ? at + 1 : tape.next(at + 1)) {
     if (tape.kind(at) === Kind.name && mayNameModels(tape, bytes, at)) return true;
@@ -81,29 +81,29 @@ const mayNameIn = (tape: Tape, bytes: Buffer, from: number, isDeep: boolean): bo
   return false;
 };
 
-const nameOf = (tape: Tape, bytes: Buffer, name: number): string =>
+const nameOf = (tape: Document, bytes: Buffer, name: number): string =>
   bytes.toString('latin1', tape.start(name), tape.end(name));
 
-const mayNameModels = (tape: Tape, bytes: Buffer, at: number): boolean => {
+const mayNameModels = (tape: Document, bytes: Buffer, at: number): boolean => {
   const name = nameOf(tape, bytes, at);
   return !tape.isPlainName(at) || name.includes('\\') || namesModels(name);
 };
 
 const toolList = Buffer.from('tools');
 
-const mayNameInTool = (tape: Tape, bytes: Buffer, tool: number): boolean => {
+const mayNameInTool = (tape: Document, bytes: Buffer, tool: number): boolean => {
   if (tape.kind(tool) !== Kind.object) return true;
   return mayNameIn(tape, bytes, tool, !isClientsOnTape(tape, tool)) || tape.member(tool, toolList) !== -1;
 };
 
-const someEntry = (tape: Tape, list: number, is: (entry: number) => boolean): boolean => {
+const someEntry = (tape: Document, list: number, is: (entry: number) => boolean): boolean => {
   if (tape.kind(list) !== Kind.array) return false;
   for (let at = list + 1; at < tape.next(list); at = tape.next(at)) if (is(at)) return true;
   return false;
 };
 
 /** True also if the request must be parsed to know. */
-export const mayNameOthers = (tape: Tape, bytes: Buffer): boolean => {
+export const mayNameOthers = (tape: Document, bytes: Buffer): boolean => {
   const end = tape.next(0);
   for (let at = 1; at < end; at = tape.next(at + 1)) {
     const value = at + 1;

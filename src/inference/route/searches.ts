@@ -1,5 +1,5 @@
 import type { Metered } from '../../http/route.ts';
-import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Document, Kind } from '../../json/document.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import { type Fields, within } from '../../upstream/transport/fields.ts';
 import { isPricedIn } from './priced.ts';
@@ -42,7 +42,7 @@ const [tools, type, calls] = ['tools', 'type', 'max_tool_calls'].map((name) => B
   Buffer,
 ];
 
-export const searchesAllowedOnTape = (model: Model, api: Api, tape: Tape): number => {
+export const searchesAllowedOnTape = (model: Model, api: Api, tape: Document): number => {
   if (!isPriced(model)) return mostNamed;
   const [list, most] = [tape.member(0, tools), tape.member(0, calls)];
   if (list === -1 || tape.kind(list) !== Kind.array) return 0;

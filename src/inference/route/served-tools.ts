@@ -1,4 +1,4 @@
-import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Document, Kind } from '../../json/document.ts';
 import { type Fields, within } from '../../upstream/transport/fields.ts';
 
 /** After each of its tools an upstream asks its model again, and counts all (contract M.2). No bound is named. */
@@ -10,7 +10,7 @@ const type = Buffer.from('type');
 
 export const isClients = (tag: unknown): boolean => tag == null || own.includes(tag as string);
 
-export const isClientsOnTape = (tape: Tape, tool: number): boolean => {
+export const isClientsOnTape = (tape: Document, tool: number): boolean => {
   const tag = tape.member(tool, type);
   if (tag === -1 || tape.kind(tag) === Kind.null) return true;
   return tape.kind(tag) === Kind.string && ownBytes.some((each) => tape.spells(tag, each));
@@ -31,7 +31,7 @@ export const turnsOf = (
   return isServed || others.some((other) => other != null) ? mostTurns : 1;
 };
 
-export const turnsOnTape = (tape: Tape, tools: number, ...others: readonly Buffer[]): number => {
+export const turnsOnTape = (tape: Document, tools: number, ...others: readonly Buffer[]): number => {
   for (const other of others) {
     const entry = tape.member(0, other);
     if (entry !== -1 && tape.kind(entry) !== Kind.null) return mostTurns;

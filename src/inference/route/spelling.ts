@@ -1,5 +1,5 @@
 import type { Refusal } from '../../errors.ts';
-import type { Tape } from '../../json/tape/tape.ts';
+import type { Document } from '../../json/document.ts';
 import { bodyRefusal } from '../body-refusal.ts';
 
 /** Case-insensitive servers fold two non-ASCII letters to `s` and `k`. */
@@ -14,7 +14,7 @@ const spelt = (letter: string): readonly string[] => {
 };
 
 /** ASCII only. */
-export const hasPlainNames = (tape: Tape): boolean => {
+export const hasPlainNames = (tape: Document): boolean => {
   const end = tape.next(0);
   for (let at = 1; at < end; at = tape.next(at + 1)) if (!tape.isPlainName(at)) return false;
   return true;

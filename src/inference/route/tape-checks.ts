@@ -1,8 +1,8 @@
-import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Document, Kind } from '../../json/document.ts';
 import { foldings } from './spelling.ts';
 
 /** A schema's check on the tape, without making values. */
-export type Check = (tape: Tape, entry: number) => boolean;
+export type Check = (tape: Document, entry: number) => boolean;
 
 export const isOf =
   (...kinds: readonly number[]): Check =>
@@ -55,7 +55,7 @@ export const isWhole =
   };
 
 /** At any depth, or a spelling of it (`folded`). */
-export const namesAny = (names: readonly string[]): ((tape: Tape) => boolean) => {
+export const namesAny = (names: readonly string[]): ((tape: Document) => boolean) => {
   const named = byLength(names.flatMap(foldings).map((name) => ({ name: Buffer.from(name) })));
   return (tape) => {
     const end = tape.next(0);

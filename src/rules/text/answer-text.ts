@@ -1,4 +1,5 @@
-import { ExactNumber, parseExactly } from '../../json/exact-number.ts';
+import { parseExactly } from '../../json/document.ts';
+import { ExactNumber } from '../../json/exact-number.ts';
 import { withoutRepeats } from './answer-marks.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
 import { isInexact, stringsOf } from './strings.ts';

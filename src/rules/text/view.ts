@@ -1,4 +1,4 @@
-import { parseExactly } from '../../json/exact-number.ts';
+import { parseExactly } from '../../json/document.ts';
 import { maxParsedOnLoop } from '../language/limits.ts';
 import {
   type MessageRecord,

@@ -1,4 +1,5 @@
-import { jsonText, parseExactly } from '../../json/exact-number.ts';
+import { parseExactly } from '../../json/document.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import { noTokens, type Usage } from '../../tokens.ts';
 import { type AnswerBlock, type Chunk, type Delta, emptied } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';

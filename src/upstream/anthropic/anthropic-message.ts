@@ -1,4 +1,4 @@
-import { parseExactly } from '../../json/exact-number.ts';
+import { parseExactly } from '../../json/document.ts';
 import type { Answer } from '../port.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
 import { contentRefused, malformed } from '../transport/upstream-errors.ts';

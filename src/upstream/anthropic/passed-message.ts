@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { edited, outerMembers } from '../../json/outer-members.ts';
-import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
+import { Kind, lentDocument as tape } from '../../json/document.ts';
+import { edited } from '../../json/edits.ts';
 import type { Usage } from '../../tokens.ts';
 import { jsonBytes, textBytes } from '../estimate.ts';
 import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
@@ -27,7 +27,7 @@ export const ownAnswer = (document: Buffer, own: OwnNames): OwnDocument => {
   if (!isUtf8(document)) throw malformed('the answer is not UTF-8');
   const message = fieldsOf(parsedJson(document.toString('utf8'), 'the answer'), 'the answer');
   if (message.type !== 'message') throw malformed('the answer is not a message');
-  return { ...parsedMessage(document, 0, message, own, answerUsage), outputBytes: writtenBytes(message.content) };
+  return { ...parsedMessage(document, message, own, answerUsage), outputBytes: writtenBytes(message.content) };
 };
 
 const writtenBytes = (content: unknown): number =>
@@ -46,7 +46,7 @@ export const quickStart = (document: Buffer, own: OwnNames): OwnDocument | null 
 
 export const parsedStart = (document: Buffer, event: Fields, own: OwnNames): OwnDocument => {
   const message = fieldsOf(event.message, 'message');
-  return parsedMessage(document, outerMembers(document).get('message')!.valueStart, message, own, wholeUsage);
+  return parsedMessage(document, message, own, wholeUsage, messageName);
 };
 
 /** Parses only the usage; null if the message is not in the usual form. */
@@ -59,12 +59,12 @@ const scannedMessage = (document: Buffer, message: number, own: OwnNames, usageO
 
 const parsedMessage = (
   document: Buffer,
-  start: number,
   message: Fields,
   own: OwnNames,
   usageOf: UsageOf,
+  member?: Buffer,
 ): OwnDocument => {
-  const edits = parsedNames(document, start, own);
+  const edits = parsedNames(document, own, member);
   if (edits.length < 2) throw malformed('the message has no id or no model');
   return { document: edited(document, edits), usage: usageOf(message.usage), outputBytes: 0 };
 };

@@ -1,5 +1,6 @@
 import type { Clock, Millis } from '../../clock.ts';
-import { edited, outerMembers } from '../../json/outer-members.ts';
+import { lentDocument } from '../../json/document.ts';
+import { edited } from '../../json/edits.ts';
 import { publish } from '../../telemetry.ts';
 import { noTokens } from '../../tokens.ts';
 import type { GenerateOptions, GenerateRequest, PassedRequest, Passing, Upstream, WrittenRequest } from '../port.ts';
@@ -129,12 +130,15 @@ const passingOf = (
     streamed(group, options, (member) => member.upstream.passing![api]!.stream(bodyFor(request, member), options)),
 });
 
+const modelName = Buffer.from('model');
+
 const bodiesFor =
   (known: string) =>
   (request: PassedRequest, { model }: Member): PassedRequest => {
     if (model === known) return request;
-    const { valueStart: start, end } = outerMembers(request.body).get('model')!;
-    return { ...request, body: edited(request.body, [{ start, end, text: JSON.stringify(model) }]) };
+    lentDocument.scanAny(request.body);
+    const named = lentDocument.replaced(lentDocument.member(0, modelName), JSON.stringify(model));
+    return { ...request, body: edited(request.body, [named]) };
   };
 
 /** @param ask gets the options that report that this upstream has begun, long before some answers end */

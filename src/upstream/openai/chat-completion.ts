@@ -1,4 +1,4 @@
-import { parseExactly } from '../../json/exact-number.ts';
+import { parseExactly } from '../../json/document.ts';
 import { writtenBytesOf } from '../estimate.ts';
 import type { Answer, AnswerBlock } from '../port.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';

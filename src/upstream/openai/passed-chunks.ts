@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
-import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
+import { Kind, lentDocument as tape } from '../../json/document.ts';
+import { type Edit, edited } from '../../json/edits.ts';
 import type { Usage } from '../../tokens.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, FrameReader, frameAt, Passage } from '../transport/event-frames.ts';
@@ -28,7 +28,7 @@ interface Read {
   readonly usage: Usage | null;
   readonly isEmpty: boolean;
   /** The span of a null `usage` member. */
-  readonly noUsage: Span | null;
+  readonly noTokens: Span | null;
   /** Empty unless the chunk has one text and nothing else that varies. */
   readonly varying: readonly Varying[];
 }
@@ -91,7 +91,7 @@ export class PassedChunkReader extends FrameReader implements PassedReader {
     const isPlain = frame.indexOf(lineFeed) === frame.length - 2 && frame.indexOf(dataHead) === 0;
     const document = isPlain ? frame.subarray(dataHead.length, -2) : this.#documentOf(frame);
     if (document === null) return;
-    const scanned = tape.scan(document) ? scannedChunk(document, this.#hidesUsage) : null;
+    const scanned = tape.scan(document) ? scannedChunk(this.#hidesUsage) : null;
     const read = scanned ?? this.#parsedChunk(document);
     if (read === null) {
       // `[DONE]` in another form.
@@ -106,7 +106,7 @@ export class PassedChunkReader extends FrameReader implements PassedReader {
     const isStart =
       this.#start !== null && this.outputBytes === 0 && !this.#finished && this.#startBytes <= maxHeldBytes;
     const whole = isPlain ? frame : Buffer.concat([dataHead, document, doneFrame.subarray(-2)]);
-    this.#pass(whole, scanned !== null, isStart ? this.#start! : passed, read.noUsage && inFrame(read.noUsage));
+    this.#pass(whole, scanned !== null, isStart ? this.#start! : passed, read.noTokens && inFrame(read.noTokens));
     const { varying } = read;
     if (isPlain && varying.length > 0 && dataHead.length + varying[0]!.start > this.#prefix.length) {
       this.#alike.learn(frame, varying, dataHead.length);
@@ -138,8 +138,7 @@ export class PassedChunkReader extends FrameReader implements PassedReader {
       isFinish: deltas.some(({ finish_reason: reason }) => reason != null),
       usage: readUsage(chunk.usage, mostPassedTokens, { tier: chunk.service_tier }),
       isEmpty: deltas.length === 0,
-      noUsage:
-        this.#hidesUsage && chunk.usage === null ? withoutMember(document, outerMembers(document).get('usage')!) : null,
+      noTokens: this.#hidesUsage && chunk.usage === null ? noTokensIn(document) : null,
       varying: [],
     };
   }
@@ -153,8 +152,7 @@ export class PassedChunkReader extends FrameReader implements PassedReader {
       return;
     }
     const document = frame.subarray(dataHead.length, -2);
-    const edits =
-      (tape.scan(document) ? scannedNames(tape, 0, this.#own) : null) ?? parsedNames(document, 0, this.#own);
+    const edits = (tape.scan(document) ? scannedNames(tape, 0, this.#own) : null) ?? parsedNames(document, this.#own);
     const end = dataHead.length + (edits.at(-1)?.end ?? 0);
     this.#prefix = Buffer.from(frame.subarray(0, end));
     this.#ownPrefix = edited(this.#prefix, edits.map(shifted));
@@ -178,7 +176,7 @@ const passWithout = (cut: Span | null, passed: Passage, bytes: Buffer, start: nu
 };
 
 /** Null if invalid, or an error. */
-const scannedChunk = (document: Buffer, hidesUsage: boolean): Read | null => {
+const scannedChunk = (hidesUsage: boolean): Read | null => {
   if (tape.kind(0) !== Kind.object) return null;
   const [list, said, failed] = [tape.member(0, choices), tape.member(0, usage), tape.member(0, error)];
   if (list === -1 || tape.kind(list) !== Kind.array || (failed !== -1 && tape.kind(failed) !== Kind.null)) return null;
@@ -193,14 +191,14 @@ const scannedChunk = (document: Buffer, hidesUsage: boolean): Read | null => {
   }
   const used = said === -1 || tape.kind(said) !== Kind.object ? null : scannedUsage(said);
   const isAlike = texts.count === 1 && !isFinish && used === null;
-  const noUsage = hidesUsage && said !== -1 && tape.kind(said) === Kind.null ? noUsageAt(document, said) : null;
+  const noTokens = hidesUsage && said !== -1 && tape.kind(said) === Kind.null ? tape.removed(said) : null;
   return {
     textBytes: texts.bytes,
     isFinish,
     usage: used,
     isEmpty: end === list + 1,
-    noUsage,
-    varying: isAlike ? varyingOf(texts.last, noUsage) : [],
+    noTokens,
+    varying: isAlike ? varyingOf(texts.last, noTokens) : [],
   };
 };
 
@@ -209,16 +207,18 @@ const scannedUsage = (said: number): Usage | null => {
   return readUsage(tape.value(said), mostPassedTokens, { tier: served === -1 ? null : tape.value(served) });
 };
 
-const noUsageAt = (document: Buffer, value: number): Span =>
-  withoutMember(document, { start: tape.start(value - 1) - 1, valueStart: tape.start(value), end: tape.end(value) });
+const noTokensIn = (document: Buffer): Span => {
+  tape.scanAny(document);
+  return tape.removed(tape.member(0, usage));
+};
 
 /** The text, and the padding that hides its length. */
-const varyingOf = (text: number, noUsage: Span | null): readonly Varying[] => {
+const varyingOf = (text: number, noTokens: Span | null): readonly Varying[] => {
   const found: Varying[] = [{ start: tape.start(text), end: tape.end(text), isText: true }];
   const hiding = tape.member(0, padding);
   if (hiding !== -1 && tape.kind(hiding) === Kind.string)
     found.push({ start: tape.start(hiding), end: tape.end(hiding) });
-  if (noUsage !== null) found.push({ start: noUsage.start, end: noUsage.end, isCut: true });
+  if (noTokens !== null) found.push({ start: noTokens.start, end: noTokens.end, isCut: true });
   return found.sort((one, other) => one.start - other.start);
 };
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { edited } from '../../json/outer-members.ts';
-import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
+import { Kind, lentDocument as tape } from '../../json/document.ts';
+import { edited } from '../../json/edits.ts';
 import { noTokens, type Usage } from '../../tokens.ts';
 import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import {
@@ -48,7 +48,7 @@ const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) =
     const list = answer[form.list];
     if (!Array.isArray(list)) throw malformed(`the answer has no ${form.list}`);
     return {
-      document: edited(document, parsedNames(document, 0, own)),
+      document: edited(document, parsedNames(document, own)),
       usage: form.readUsage(answer.usage, mostPassedTokens, form.parsed(answer)) ?? noTokens,
       outputBytes: form.writtenIn(list),
     };

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { edited, outerMembers } from '../../json/outer-members.ts';
-import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
+import { Kind, lentDocument as tape } from '../../json/document.ts';
+import { edited } from '../../json/edits.ts';
 import type { Usage } from '../../tokens.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, FrameReader, frameAt } from '../transport/event-frames.ts';
@@ -138,8 +138,7 @@ export class PassedResponseReader extends FrameReader implements PassedReader {
   #named(document: Buffer, event: Fields): Buffer {
     if (event.response == null) return document;
     fieldsOf(event.response, 'response');
-    const { valueStart } = outerMembers(document).get('response')!;
-    return edited(document, parsedNames(document, valueStart, this.#own));
+    return edited(document, parsedNames(document, this.#own, response));
   }
 
   #end(told: unknown, beside: Beside): void {

@@ -1,4 +1,4 @@
-import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Document, Kind } from '../../json/document.ts';
 import type { Usage } from '../../tokens.ts';
 import { type Fields, within } from '../transport/fields.ts';
 import { type Beside, usageOf } from './chat-usage.ts';
@@ -45,7 +45,7 @@ export const besideOf = (response: Fields): Beside => ({
   ...countedIn(Array.isArray(response.output) ? response.output : []),
 });
 
-export const besideOnTape = (tape: Tape, response: number): Beside => {
+export const besideOnTape = (tape: Document, response: number): Beside => {
   const [list, served] = [tape.member(response, output), tape.member(response, tier)];
   const beside = { tier: served === -1 ? null : tape.value(served) };
   if (list === -1 || tape.kind(list) !== Kind.array) return beside;

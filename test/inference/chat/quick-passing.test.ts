@@ -5,8 +5,8 @@ import { parseJson } from '../../../src/http/request/json.ts';
 import { quickChatBody } from '../../../src/inference/chat/quick-passing.ts';
 import { passingChat } from '../../../src/inference/chat/read-passing.ts';
 import { quickModel } from '../../../src/inference/route/body-reader.ts';
-import { edited } from '../../../src/json/outer-members.ts';
-import { Tape } from '../../../src/json/tape/tape.ts';
+import { Document, lentDocument } from '../../../src/json/document.ts';
+import { edited } from '../../../src/json/edits.ts';
 import { hosted, model } from '../hosted.ts';
 import { jsonTexts } from '../json-texts.ts';
 import { ScriptedUpstream } from '../scripted-upstream.ts';
@@ -15,7 +15,7 @@ import { ScriptedUpstream } from '../scripted-upstream.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const tape = new Tape();
+const tape = new Document();
 const upstream = hosted(new ScriptedUpstream(), model({ max_output_length: 3000 })).get('m')!;
 
 const quickly = (text: string) => {
@@ -28,7 +28,7 @@ const quickly = (text: string) => {
 const slowly = (text: string) => {
   const bytes = Buffer.from(text);
   const value = parseJson(bytes);
-  return value instanceof Refused ? value : passingChat.loose(value, upstream, bytes);
+  return value instanceof Refused ? value : passingChat.loose(value, upstream, lentDocument);
 };
 
 /** Whether it is read quickly; if so, as slowly. */
@@ -55,8 +55,8 @@ const agree = (text: string): boolean => {
 
 const { string, number, anyJson, objectOf, listOf, constant, flag } = jsonTexts({
   strings: ['"\\u0041\\ud83d\\ude00\\/"', '"data:image/svg+xml;utf8,<svg/>"', '"data:im\\u0061ge/svg+xml"'],
-  numbers: ['0.5', '1.0', '9007199254740993', '0.0000001'],
-  names: ['a', 'type', 'é', 'file_id', 'text', 'audio'],
+  numbers: ['0.5', '1.0', '9007199254740993', '0.0000001', '1e2'],
+  names: ['a', 't\\u0065xt', 'type', 'é', 'file_id', 'text', 'audio'],
 });
 const called = objectOf({ name: string, arguments: string });
 const part = fc.oneof(

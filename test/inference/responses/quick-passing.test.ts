@@ -5,8 +5,8 @@ import { parseJson } from '../../../src/http/request/json.ts';
 import { quickResponsesBody } from '../../../src/inference/responses/quick-passing.ts';
 import { passingResponses } from '../../../src/inference/responses/read-passing.ts';
 import { quickModel } from '../../../src/inference/route/body-reader.ts';
-import { edited } from '../../../src/json/outer-members.ts';
-import { Tape } from '../../../src/json/tape/tape.ts';
+import { Document, lentDocument } from '../../../src/json/document.ts';
+import { edited } from '../../../src/json/edits.ts';
 import { hosted, model } from '../hosted.ts';
 import { jsonTexts } from '../json-texts.ts';
 import { ScriptedUpstream } from '../scripted-upstream.ts';
@@ -15,7 +15,7 @@ import { ScriptedUpstream } from '../scripted-upstream.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const tape = new Tape();
+const tape = new Document();
 const upstream = hosted(new ScriptedUpstream(), model({ max_output_length: 3000 })).get('m')!;
 
 const quickly = (text: string) => {
@@ -31,7 +31,7 @@ const agree = (text: string): boolean => {
   if (quick === null) return false;
   const bytes = Buffer.from(text);
   const value = parseJson(bytes);
-  const slow = value instanceof Refused ? value : passingResponses.loose(value, upstream, bytes);
+  const slow = value instanceof Refused ? value : passingResponses.loose(value, upstream, lentDocument);
   if (slow instanceof Refused) throw new Error(`read although it has to be refused: ${text}`);
   const { modelStart, modelEnd, edits, fields, ...need } = quick;
   const { edits: slowEdits, fields: slowFields, ...slowNeed } = slow;
@@ -46,8 +46,8 @@ const agree = (text: string): boolean => {
 
 const { string, number, anyJson, objectOf, listOf, constant, flag } = jsonTexts({
   strings: ['"\\u0041\\/"', '"data:image/svg+xml;utf8,<svg/>"', '"data:im\\u0061ge/svg+xml"'],
-  numbers: ['0.5', '1.0', '9007199254740993'],
-  names: ['a', 'type', 'é', 'file_id', 'text', 'container'],
+  numbers: ['0.5', '1.0', '9007199254740993', '1e2'],
+  names: ['a', 't\\u0065xt', 'type', 'é', 'file_id', 'text', 'container'],
   values: ['"item_reference"'],
 });
 

@@ -1,0 +1,295 @@
+import { isUtf8 } from 'node:buffer';
+import { type Edit, removal } from './edits.ts';
+import { isChanged, parseAround } from './exact-number.ts';
+import { scannerBinary } from './scanner-binary.ts';
+
+/** The same numbers as in `scanner.as`. */
+export const Kind = { object: 0, array: 1, string: 2, number: 3, true: 4, false: 5, null: 6, name: 7 } as const;
+const kindBits = 0xff;
+const escapedBit = 0x100;
+const longBit = 0x200;
+/** What is no JSON, where no other fault comes before that it is no UTF-8. */
+const broken = -1;
+/** The scanner's, from -1 down. */
+const faults = [
+  'not_json',
+  'not_json',
+  'not_object',
+  'too_deep',
+  'too_many',
+  'lone_surrogate',
+  'huge_number',
+  'repeated_name',
+] as const;
+
+/** Why contract A.3 refuses a document. */
+export type Fault = (typeof faults)[number] | 'not_utf8';
+
+/** Commas and opening brackets that documents of one request may still have. */
+export interface ValueBudget {
+  left: number;
+}
+
+/** Contract A.3: a 32 MiB array of digits would block the loop for seconds. */
+export const maxValues = 2_000_000;
+const anyNumber = 0x7fffffff;
+
+/** The difference between upper and lower case. */
+const caseBit = 0x20;
+const wordsOf = 4;
+const bytesOfWord = 4;
+const pageBytes = 0x10000;
+/** Where the scanner's copy of a document begins. It reads and writes a little past the end. */
+const copyAt = 0x1000;
+const spareBytes = 0x100;
+/** What it tells of a document. */
+const told = { tape: 0, isWide: 1, lastLong: 2, values: 3 } as const;
+
+interface Scanner {
+  readonly memory: { readonly buffer: ArrayBuffer; readonly grow: (pages: number) => void };
+  readonly scan: (length: number, most: number, isStrict: boolean) => number;
+}
+
+const compiled = new WebAssembly.Module(Buffer.from(scannerBinary, 'base64'));
+
+/**
+ * JSON as bytes, and its entries in order: one per value, and one per name before its value. Names are without escapes.
+ * Valid until the next scan, and only for synchronous use.
+ */
+export class Document {
+  #scanner!: Scanner;
+  /** What is kept between documents. */
+  #keptBytes = 0;
+  #buffer!: ArrayBuffer;
+  /** The scanner's copy. */
+  #copy!: Buffer;
+  #words!: Int32Array;
+  /** The first word of the tape. */
+  #first = 0;
+  #bytes: Buffer = Buffer.alloc(0);
+  #isStrict = true;
+
+  constructor() {
+    this.#renew();
+  }
+
+  /** Null if contract A.3 accepts it. @param budget reduced by its values if none of its strings or numbers is at fault */
+  fault(bytes: Buffer, budget: ValueBudget): Fault | null {
+    const entries = this.#read(bytes, budget.left, true);
+    if (entries < broken) return faults[-1 - entries]!;
+    budget.left -= this.#words[told.values]!;
+    if ((entries === broken || this.#words[told.isWide] !== 0) && !isUtf8(bytes)) return 'not_utf8';
+    return entries === broken ? 'not_json' : null;
+  }
+
+  /** Whether contract A.3 accepts it. */
+  scan(bytes: Buffer, mostValues = maxValues): boolean {
+    return this.fault(bytes, { left: mostValues }) === null;
+  }
+
+  /** Whether JSON.parse accepts it. As there, the last of several members of a name counts. */
+  scanAny(bytes: Buffer): boolean {
+    return this.#read(bytes, anyNumber, false) > 0 && (this.#words[told.isWide] === 0 || isUtf8(bytes));
+  }
+
+  #read(bytes: Buffer, mostValues: number, isStrict: boolean): number {
+    const scanner = this.#scanner;
+    this.#bytes = bytes;
+    this.#isStrict = isStrict;
+    const missing = copyAt + bytes.length + spareBytes - this.#buffer.byteLength;
+    if (missing > 0) {
+      scanner.memory.grow(Math.ceil(missing / pageBytes));
+      this.#view();
+    }
+    bytes.copy(this.#copy);
+    const entries = scanner.scan(bytes.length, mostValues, isStrict);
+    this.#copyNow();
+    this.#first = this.#words[told.tape]! / bytesOfWord;
+    // Memory of WebAssembly never shrinks.
+    if (this.#buffer.byteLength > this.#keptBytes) queueMicrotask(() => scanner === this.#scanner && this.#renew());
+    return entries;
+  }
+
+  #renew(): void {
+    const imports = {
+      isFinite: (start: number, end: number) => Number.isFinite(Number(this.#bytes.toString('latin1', start, end))),
+      unescaped: (start: number, end: number) => this.#unescaped(start, end),
+      isRepeated: (first: number, end: number) => this.#isRepeated(first, end),
+    };
+    this.#scanner = new WebAssembly.Instance(compiled, { json: imports }).exports as Scanner;
+    this.#bytes = Buffer.alloc(0);
+    this.#view();
+    this.#keptBytes = this.#buffer.byteLength;
+  }
+
+  #view(): void {
+    this.#buffer = this.#scanner.memory.buffer;
+    this.#copy = Buffer.from(this.#buffer, copyAt);
+    this.#words = new Int32Array(this.#buffer);
+  }
+
+  /** Asked during a scan. */
+  #unescaped(start: number, end: number): number {
+    const name = this.#bytes.subarray(start, end);
+    // What stands for bytes that are no UTF-8 may be longer than they are.
+    const isText = isUtf8(name);
+    try {
+      const text = JSON.parse(`"${name.toString(isText ? 'utf8' : 'latin1')}"`) as string;
+      return isText ? start + this.#copyNow().write(text, start) : end;
+    } catch {
+      return -1;
+    }
+  }
+
+  /** Memory that has grown leaves the views of it empty. */
+  #copyNow(): Buffer {
+    if (this.#words.length === 0) this.#view();
+    return this.#copy;
+  }
+
+  /** Asked during a scan. A set's hash cannot be foreseen, unlike the scanner's. */
+  #isRepeated(first: number, end: number): boolean {
+    const copy = this.#copyNow();
+    this.#first = this.#words[told.tape]! / bytesOfWord;
+    const names = new Set<string>();
+    for (let at = first; at < end; at = this.next(at)) {
+      if (this.kind(at) !== Kind.name) continue;
+      const name = copy.toString('latin1', this.start(at), this.end(at));
+      if (names.has(name)) return true;
+      names.add(name);
+    }
+    return false;
+  }
+
+  get heldBytes(): number {
+    return this.#buffer.byteLength;
+  }
+
+  kind(entry: number): number {
+    return this.#words[this.#first + entry * wordsOf]! & kindBits;
+  }
+
+  /** For a string, after the quote. */
+  start(entry: number): number {
+    return this.#words[this.#first + entry * wordsOf + 1]!;
+  }
+
+  /** Of a name, only the distance to its start counts. */
+  end(entry: number): number {
+    return this.#words[this.#first + entry * wordsOf + 2]!;
+  }
+
+  /** The entry after a value and its contents. */
+  next(entry: number): number {
+    return this.kind(entry) <= Kind.array ? this.#words[this.#first + entry * wordsOf + 3]! : entry + 1;
+  }
+
+  /** UTF-8 bytes of a string or name without escapes. */
+  textBytes(entry: number): number {
+    return this.#words[this.#first + entry * wordsOf + 3]!;
+  }
+
+  isEscaped(entry: number): boolean {
+    return (this.#words[this.#first + entry * wordsOf]! & escapedBit) !== 0;
+  }
+
+  /** Whether a double would change the number. */
+  isChanged(entry: number): boolean {
+    const isLong = (this.#words[this.#first + entry * wordsOf]! & longBit) !== 0;
+    return isLong && isChanged(this.#bytes.toString('latin1', this.start(entry), this.end(entry)));
+  }
+
+  /** Whether a name, or a string without escapes, equals the text. */
+  spells(entry: number, text: Buffer): boolean {
+    const start = this.start(entry);
+    if (this.end(entry) - start !== text.length) return false;
+    const bytes = this.#copy;
+    for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text[at]) return false;
+    return true;
+  }
+
+  /** The same without regard to case; some other characters count as equal, too. */
+  resembles(entry: number, text: Buffer): boolean {
+    const start = this.start(entry);
+    if (this.end(entry) - start !== text.length) return false;
+    const bytes = this.#copy;
+    for (let at = 0; at < text.length; at++) if ((bytes[start + at]! | caseBit) !== (text[at]! | caseBit)) return false;
+    return true;
+  }
+
+  /** ASCII without capital letters. */
+  isPlainName(entry: number): boolean {
+    const bytes = this.#copy;
+    const end = this.end(entry);
+    for (let at = this.start(entry); at < end; at++) {
+      const byte = bytes[at]!;
+      if (byte >= 0x80 || (byte >= 0x41 && byte <= 0x5a)) return false;
+    }
+    return true;
+  }
+
+  /** The value's entry; -1 if absent. */
+  member(object: number, name: Buffer): number {
+    const end = this.next(object);
+    let found = -1;
+    for (let at = object + 1; at < end; at = this.next(at + 1)) {
+      if (!this.spells(at, name)) continue;
+      found = at + 1;
+      if (this.#isStrict) break;
+    }
+    return found;
+  }
+
+  value(entry: number): unknown {
+    const { start, end } = this.replaced(entry, '');
+    return JSON.parse(this.#bytes.toString('utf8', start, end));
+  }
+
+  /** The whole value; numbers below the top keep their digits. */
+  exactValue(): unknown {
+    const decoded = this.#words[told.isWide] === 0 ? String : (text: string) => Buffer.from(text, 'latin1').toString();
+    // A character for each byte.
+    const text = this.#bytes.toString('latin1');
+    const numbers: string[] = [];
+    const texts: string[] = [];
+    let end = text.length;
+    // From the last to the first.
+    for (let at = this.#words[told.lastLong]!; at !== -1; at = this.textBytes(at)) {
+      const digits = text.slice(this.start(at), this.end(at));
+      if (!isChanged(digits)) continue;
+      numbers.push(digits);
+      texts.push(text.slice(this.end(at), end));
+      end = this.start(at);
+    }
+    if (numbers.length === 0) return JSON.parse(decoded === String ? text : this.#bytes.toString());
+    texts.push(text.slice(0, end));
+    return parseAround(numbers.reverse(), texts.reverse(), decoded);
+  }
+
+  /** Puts a text in place of a value. */
+  replaced(entry: number, text: string): Edit {
+    const quote = this.kind(entry) === Kind.string ? 1 : 0;
+    return { start: this.start(entry) - quote, end: this.end(entry) + quote, text };
+  }
+
+  /** Takes out a member, by its value, and its comma. */
+  removed(value: number): Edit {
+    return removal(this.#bytes, this.start(value - 1) - 1, this.replaced(value, '').end);
+  }
+}
+
+/** Shared, because its memory is as large as the largest usual document. */
+export const lentDocument = new Document();
+
+/**
+ * JSON.parse with ExactNumbers where needed, except direct members of the outermost value. @throws SyntaxError
+ */
+export const parseExactly = (text: string): unknown => {
+  const isWellFormed = text.isWellFormed();
+  if (!isWellFormed) JSON.parse(text);
+  // UTF-8 has no lone surrogates; in JSON they stand in strings.
+  const bytes = isWellFormed
+    ? text
+    : text.replace(/\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
+  return lentDocument.scanAny(Buffer.from(bytes)) ? lentDocument.exactValue() : JSON.parse(text);
+};

@@ -1,0 +1,36 @@
+/** A change of bytes; all others stay as they are. */
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Applies edits, which must be in order and not overlap. */
+export const edited = (bytes: Buffer, edits: readonly Edit[]): Buffer => {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const { start, end, text } of edits) {
+    pieces.push(bytes.subarray(at, start), Buffer.from(text));
+    at = end;
+  }
+  pieces.push(bytes.subarray(at));
+  return Buffer.concat(pieces);
+};
+
+const comma = 0x2c;
+const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+const afterBlanks = (bytes: Buffer, from: number): number => {
+  let at = from;
+  while (isBlank(bytes[at])) at++;
+  return at;
+};
+
+/** Removes a member and its comma. */
+export const removal = (bytes: Buffer, start: number, end: number): Edit => {
+  const next = afterBlanks(bytes, end);
+  if (bytes[next] === comma) return { start, end: afterBlanks(bytes, next + 1), text: '' };
+  let before = start - 1;
+  while (isBlank(bytes[before])) before--;
+  return { start: bytes[before] === comma ? before : start, end, text: '' };
+};

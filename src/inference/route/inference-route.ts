@@ -114,7 +114,6 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
           const opening = allowance.meter(metered);
           const id = answerId();
           const form = api.form(body, id, head);
-          const { trace, hold } = call;
           const outgoingBody = task.passed === null ? null : bytes();
 
           const ask = async (): Promise<Reply> => {
@@ -124,6 +123,8 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
             if (signal.aborted) return abandoned;
             const meter = watched?.asks(metered, opened) ?? opened;
             const contextLength = hosted.context_length;
+            // Only now is the span of the upstream known.
+            const { trace, hold } = call;
             const account = new Account({ allowance, meter, need, contextLength, searches });
             const generation = { form, estimatedTokens, account, hold, requestId, trace, signal, watch };
             if (task.passed === null) return translatedReply(task.strict, isStreamed, generation, timing);

@@ -116,7 +116,7 @@ const toChat: Examples = {
       tool_choice: { type: 'function', function: { name: 'f' } },
       parallel_tool_calls: false,
     }),
-  '`input_examples`, and every field of a tool or block that contract G.1 and G.2 do not name, but `caller: {"type":"direct"}`':
+  '`input_examples`, and every field of a tool or block that contract G.1 and G.2 do not name, except `caller: {"type":"direct"}`':
     () => {
       refuses({ tools: [{ name: 'f', input_schema: schema, input_examples: [{}] }] }, 'tools.0.input_examples');
       refuses({ tools: [{ name: 'f', input_schema: schema, defer_loading: true }] }, 'tools.0.defer_loading');

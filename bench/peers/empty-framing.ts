@@ -16,8 +16,8 @@ const reads = await built<typeof import('../../src/embedded/codec/read-request.t
 const replies = await built<typeof import('../../src/embedded/codec/read-response.ts')>('codec/read-response.js');
 const { featuresMethod } =
   await built<typeof import('../../src/embedded/services/server-info.ts')>('services/server-info.js');
-const { Page } = await built<typeof import('../../src/embedded/store/read/page.ts')>('store/page.js');
-const record = await built<typeof import('../../src/embedded/store/records/record.ts')>('store/record.js');
+const { Page } = await built<typeof import('../../src/embedded/store/read/page.ts')>('store/read/page.js');
+const record = await built<typeof import('../../src/embedded/store/records/record.ts')>('store/records/record.js');
 
 type Call = import('../../src/embedded/grpc/call.ts').Call;
 

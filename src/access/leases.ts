@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { type Refusal, refusal } from '../errors.ts';
-import type { Meter, Metered, Need, RateLimitLease } from '../http/route.ts';
+import { type Meter, type Metered, type Need, type RateLimitLease, unmetered } from '../http/route.ts';
 import { countInactive, countRequest, start } from '../limits/count-request.ts';
 import { administrationLines } from '../limits/http/administration-headers.ts';
 import { creditLines, quotaLines } from '../limits/http/headers.ts';
@@ -20,7 +20,6 @@ export interface Accounts {
   begin(asked: Asked): Account | null;
 }
 
-const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 const noCredit = refusal('insufficient_credits');
 /** Contract M.5. */
 const noRoom = (why: string): Refusal =>

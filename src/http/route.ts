@@ -73,6 +73,9 @@ export interface Meter {
   readonly written: Promise<unknown> | undefined;
 }
 
+/** Of a request that nobody accounts for. */
+export const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
+
 /** Callbacks in this order; some are skipped. */
 export interface Watched<P> {
   /** The headers were judged; a body may follow. @param now monotonic */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import type { Metered } from '../../src/http/route.ts';
+import { type Metered, unmetered } from '../../src/http/route.ts';
 import type { Endpoint } from '../../src/http/routing/endpoint.ts';
 import { RequestMetrics } from '../../src/observability/metrics/request-metrics.ts';
 import { type Finished, watchOf } from '../../src/observability/requests/observation.ts';
@@ -20,7 +20,6 @@ const metered: Metered = {
   searches: 0,
   maxTokens: 50,
 };
-const unmetered = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 const route = { path: '/v1/messages' } as Endpoint;
 const usage = (input_tokens: number, output_tokens: number): Tokens => ({
   input_tokens,

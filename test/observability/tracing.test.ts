@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { Metered } from '../../src/http/route.ts';
+import { type Metered, unmetered } from '../../src/http/route.ts';
 import type { Endpoint } from '../../src/http/routing/endpoint.ts';
 import { newId, newToken } from '../../src/ids.ts';
 import { watchOf } from '../../src/observability/requests/observation.ts';
@@ -26,7 +26,6 @@ const metered: Metered = {
   maxTokens: 50,
 };
 const archive = '/v1/organization/projects/{project_id}/archive';
-const unmetered = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 1, cache_read_input_tokens: 2 };
 const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
 

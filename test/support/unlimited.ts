@@ -1,7 +1,12 @@
 import { isRefusal, type Refusal } from '../../src/errors.ts';
-import type { Access, Allowance, Gate, Head, Meter, RateLimitLease } from '../../src/http/route.ts';
-
-const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
+import {
+  type Access,
+  type Allowance,
+  type Gate,
+  type Head,
+  type RateLimitLease,
+  unmetered,
+} from '../../src/http/route.ts';
 
 /** An allowance that nothing exhausts. */
 export const allowance = (): Allowance => ({

@@ -1,11 +1,10 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Refusal } from '../../errors.ts';
 import type { RequestHead } from '../request/head.ts';
-import type { Allowance, Call, Hold, Meter, Watched } from '../route.ts';
+import { type Allowance, type Call, type Hold, unmetered, type Watched } from '../route.ts';
 import { type TraceContext, traceContextOf } from '../trace-context.ts';
 import type { Admission } from './admission.ts';
 
-const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
 const unlimited: Allowance = {
   reserve: () => undefined,
   spent: 0,

@@ -2,7 +2,7 @@ import type { Allowance, Meter } from '../../http/route.ts';
 import { noTokens, type Usage } from '../../tokens.ts';
 import { estimateTokensOf } from '../../upstream/estimate.ts';
 import { UpstreamError } from '../../upstream/port.ts';
-import { believed, type Most, mostTokensOf, outputOf, sentTokens, tokensTaken } from './counts.ts';
+import { believed, type Most, mostTokensOf, outputOf, sentTokens, type TokenNeed, tokensTaken } from './counts.ts';
 import { type Growth, growthOf } from './growth.ts';
 
 /** What has come of an answer. */
@@ -12,18 +12,15 @@ export interface Count {
   readonly outputBytes: number;
 }
 
-interface Need {
-  readonly estimatedTokens: number;
-  readonly maxTokens: number;
-  readonly grows?: boolean;
-  readonly longest?: number;
-  readonly turns?: number;
+/** Of a stream: so far, or where it has ended. */
+export interface StreamCount extends Count {
+  readonly ended: boolean;
 }
 
 export interface AccountOptions {
   readonly allowance: Allowance;
   readonly meter: Meter;
-  readonly need: Need;
+  readonly need: TokenNeed;
   readonly contextLength: number;
   readonly searches: number;
 }
@@ -58,7 +55,7 @@ export class Account {
   }
 
   /** A streamed answer so far, or before its last byte is sent. @param status the client's, at its end */
-  add({ usage, outputBytes, ended }: Count & { readonly ended: boolean }, status = 200): void {
+  add({ usage, outputBytes, ended }: StreamCount, status = 200): void {
     this.#outputBytes = outputBytes;
     const counted = believed(usage, this.#most, outputBytes);
     const sent = sentTokens(outputBytes, this.#most);

@@ -9,16 +9,21 @@ export interface Most {
   readonly searches: number;
 }
 
-interface Asked {
+/** Estimated input and longest answer (contract F.4). */
+export interface TokenNeed {
   readonly estimatedTokens: number;
   readonly maxTokens: number;
+  /** The answer may exceed `maxTokens`, the first reservation. */
+  readonly grows?: boolean;
+  /** The bound then. */
   readonly longest?: number;
+  /** Calls of the model for one answer, when the upstream runs tools. */
   readonly turns?: number;
 }
 
 /** A turn takes at most the context and writes at most what was requested, or else the model's maximum. */
 export const mostTokensOf = (
-  { estimatedTokens, maxTokens, longest = maxTokens, turns = 1 }: Asked,
+  { estimatedTokens, maxTokens, longest = maxTokens, turns = 1 }: TokenNeed,
   contextLength: number,
   searches: number,
 ): Most => ({

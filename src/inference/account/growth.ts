@@ -1,4 +1,5 @@
 import type { Allowance } from '../../http/route.ts';
+import type { TokenNeed } from './counts.ts';
 
 /** Called with the answer's tokens so far. */
 export type Growth = (outputTokens: number) => void;
@@ -6,16 +7,10 @@ export type Growth = (outputTokens: number) => void;
 /** Tokens by which a reservation grows (contract F.4). */
 const step = 1024;
 
-export interface Reserved {
-  readonly estimatedTokens: number;
-  readonly maxTokens: number;
-  readonly grows?: boolean;
-}
-
 const bounded: Growth = () => {};
 
 /** Keeps the reservation of an unbounded answer ahead of its length (contract F.4). */
-export const growthOf = (allowance: Allowance, { estimatedTokens, maxTokens, grows = false }: Reserved): Growth => {
+export const growthOf = (allowance: Allowance, { estimatedTokens, maxTokens, grows = false }: TokenNeed): Growth => {
   if (!grows) return bounded;
   let reserved = maxTokens;
   return (outputTokens) => {

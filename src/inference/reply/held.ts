@@ -1,18 +1,17 @@
 import { statusOf } from '../../http/error-envelopes.ts';
 import type { Chunk, PassedEvents } from '../../upstream/port.ts';
+import type { StreamCount } from '../account/account.ts';
 import { AnswerWithheld } from '../upstream-refusal.ts';
 import { type AnswerWatch, judgeLater } from './answer-watch.ts';
 import type { Generation } from './generation.ts';
 import { type Kept, KeptChunks, KeptEvents } from './kept.ts';
-import { chunkCounter, type Piece } from './pieces.ts';
+import { chunkCounter } from './pieces.ts';
 
 /** Streams judged by policies (contract G.8). */
 
-type Counted = Pick<Piece, 'usage' | 'outputBytes' | 'ended'>;
-
 interface Stage<T> {
   readonly kept: Kept<T>;
-  readonly count: (piece: T) => Counted;
+  readonly count: (piece: T) => StreamCount;
 }
 
 /** Yields, already charged, only when all are there and allowed. @throws AnswerWithheld */

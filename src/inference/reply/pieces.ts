@@ -1,33 +1,22 @@
 import { noTokens } from '../../tokens.ts';
-import { type Chunk, type Delta, type PassedEvents, UpstreamError } from '../../upstream/port.ts';
-import type { Count } from '../account/account.ts';
+import { type Chunk, UpstreamError } from '../../upstream/port.ts';
+import type { StreamCount } from '../account/account.ts';
+import { textIn } from './kept.ts';
 
 /** A part of a streamed answer in the form of the client's API: an upstream's own bytes, or events of ours as text. */
-export interface Piece extends Omit<PassedEvents, 'start' | 'events'> {
+export interface Piece extends StreamCount {
   readonly start: Buffer | string | null;
   readonly events: Buffer | string;
 }
 
-const textOf = (delta: Delta): string => {
-  switch (delta.type) {
-    case 'text_delta':
-      return delta.text;
-    case 'input_json_delta':
-      return delta.partial_json;
-    case 'thinking_delta':
-      return delta.thinking;
-    case 'signature_delta':
-      return '';
-  }
-};
-
 /** Counts chunks one after the other. */
-export const chunkCounter = (): ((chunk: Chunk) => Count & { readonly ended: boolean }) => {
+export const chunkCounter = (): ((chunk: Chunk) => StreamCount) => {
   let usage = noTokens;
   let outputBytes = 0;
   return (chunk) => {
-    if (chunk.type === 'block_delta') outputBytes += Buffer.byteLength(textOf(chunk.delta));
-    else if ('usage' in chunk) usage = chunk.usage;
+    if (chunk.type === 'block_delta') {
+      if (chunk.delta.type !== 'signature_delta') outputBytes += Buffer.byteLength(textIn(chunk.delta));
+    } else if ('usage' in chunk) usage = chunk.usage;
     return { usage, outputBytes, ended: chunk.type === 'end' };
   };
 };

@@ -4,9 +4,10 @@ import type { Call, Need } from '../../http/route.ts';
 import type { EffectivePolicies } from '../../policies/effective.ts';
 import type { PolicyGuard } from '../../policies/guard.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
+import type { TokenNeed } from '../account/counts.ts';
 import { callableModel } from '../models/callable-model.ts';
 import { type Asked, askedOf, type LargeBody, type PassedBody, type ReadBody } from './body-reader.ts';
-import { type LargeTask, type StrictTask, type TokenNeed, tokensOf, type WrittenTask } from './task.ts';
+import { type LargeTask, type StrictTask, tokensOf, type WrittenTask } from './task.ts';
 
 export type Task<Fields> = { readonly policies: EffectivePolicies | null } & (
   | { readonly strict: StrictTask | WrittenTask; readonly passed: null }

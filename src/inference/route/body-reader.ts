@@ -6,12 +6,13 @@ import { type Document, Kind, lentDocument as tape } from '../../json/document.t
 import { type Edit, edited } from '../../json/edits.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { Passing, Upstream } from '../../upstream/port.ts';
+import type { TokenNeed } from '../account/counts.ts';
 import { isServedTo } from '../models/model-requirements.ts';
 import { pricedImages, pricedImagesOnTape } from './images.ts';
 import { mayNameOthers, otherModelsRefusal } from './other-models.ts';
 import { searchesAllowed, searchesAllowedOnTape } from './searches.ts';
 import { hasPlainNames, spellingRefusal } from './spelling.ts';
-import type { LargeTask, TokenNeed } from './task.ts';
+import type { LargeTask } from './task.ts';
 
 type Json = Exclude<ReturnType<typeof parseJson>, Refused>;
 

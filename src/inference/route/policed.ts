@@ -15,8 +15,8 @@ import type { Outcome } from '../../policies/outcome.ts';
 import { type Beside, bodyText } from '../../rules/text/body-text.ts';
 import type { RequestText } from '../../rules/text/request-text.ts';
 import { bodyView, type RuleView, requestView } from '../../rules/text/view.ts';
+import type { TokenNeed } from '../account/counts.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
-import type { TokenNeed } from './task.ts';
 
 export interface RequestSeen {
   readonly request: (object & { readonly max_tokens?: number | undefined }) | null;

@@ -1,16 +1,6 @@
 import type { RequestText } from '../../rules/text/request-text.ts';
 import type { GenerateRequest, Upstream, WrittenRequest } from '../../upstream/port.ts';
-/** Estimated input and longest answer (contract F.4). */
-export interface TokenNeed {
-  readonly estimatedTokens: number;
-  readonly maxTokens: number;
-  /** The answer may exceed `maxTokens`, the first reservation. */
-  readonly grows?: boolean;
-  /** The bound then. */
-  readonly longest?: number;
-  /** Calls of the model for one answer, when the upstream runs tools. */
-  readonly turns?: number;
-}
+import type { TokenNeed } from '../account/counts.ts';
 
 export type Answers = Required<Omit<TokenNeed, 'estimatedTokens' | 'turns'>>;
 

@@ -46,7 +46,7 @@ const [entry, file] = process.argv.slice(2);
 if (entry) await bundle(entry, file);
 else {
   removeStale();
-  for (const folder of ['src/embedded', 'src/kernel', 'src/rules', 'src/inference/large']) {
+  for (const folder of ['src/embedded', 'src/kernel', 'src/rules', 'src/data/large']) {
     for (const name of readdirSync(folder)) {
       if (name.endsWith('.mjs')) put(`dist/${folder}/${name}`, readFileSync(`${folder}/${name}`));
     }

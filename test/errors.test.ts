@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { UpstreamError } from '../src/data/upstream/port.ts';
 import { maxAdminKeys, maxPolicies } from '../src/domain/organization/organization.ts';
 import { maxLiveKeys } from '../src/domain/project/project.ts';
 import { type Code, catalogue } from '../src/errors.ts';
 import type { HttpServer } from '../src/http/listen/server.ts';
 import { openapi } from '../src/http/openapi/openapi.ts';
 import { newToken } from '../src/ids.ts';
-import { UpstreamError } from '../src/upstream/port.ts';
 import { type RawAnswer, send } from './http/raw-client.ts';
 import { hosted, model } from './inference/hosted.ts';
 import { answer, ScriptedUpstream } from './inference/scripted-upstream.ts';

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readConfig } from '../src/config/config.ts';
+import { modelSchema } from '../src/data/upstream/models/model-schema.ts';
+import { loadModels } from '../src/data/upstream/models/models.ts';
 import { tiers } from '../src/domain/organization/tiers.ts';
 import { adminPermissions, projectPermissions, tokenPermissions } from '../src/domain/permissions.ts';
-import { modelSchema } from '../src/upstream/models/model-schema.ts';
-import { loadModels } from '../src/upstream/models/models.ts';
 import { type Part, readGuide, readPart, written } from './support/guides.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -93,9 +93,9 @@ test('the map of the source leaves no room out', () => {
 const jsonOn = (page: string): string[] =>
   [...readGuide(page).matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) => json!);
 
-test('the models files that src/inference/README.md shows are some', () => {
+test('the models files that src/data/README.md shows are some', () => {
   const env = { ANTHROPIC_API_KEY: 'x', OPENAI_API_KEY: 'x', EAST_KEY: 'x', WEST_KEY: 'x', SPARE_KEY: 'x' };
-  const shown = jsonOn('src/inference/README.md').map((file) =>
+  const shown = jsonOn('src/data/README.md').map((file) =>
     loadModels(file, env).map(({ model, upstreams }) => [model.id, upstreams.length]),
   );
   expect(shown).toEqual([
@@ -156,7 +156,7 @@ test('the table of MODELS_FILE has every field with its default, and no other', 
     ofSeveral.delete(same);
   }
   const expected = Object.fromEntries([...defaultsOf(schema), ...ofOne, ...ofSeveral]);
-  const [, table = ''] = /<!-- models-file -->\n([\s\S]*?)<!-- /.exec(readGuide('src/inference/README.md')) ?? [];
+  const [, table = ''] = /<!-- models-file -->\n([\s\S]*?)<!-- /.exec(readGuide('src/data/README.md')) ?? [];
   const rows = [...table.matchAll(/^\| `(\S+)` \| (.*?) \| (.+) \|$/gm)].map(([, path, said, what]) => {
     expect(what).not.toBe('');
     return [path, expected[path!] === null && !/^(`[^`]*`|required.*)$/.test(said!) ? null : said];

@@ -1,4 +1,4 @@
-import type { AdminPrincipal } from '../access/principal.ts';
+import type { AdminPrincipal } from '../data/access/principal.ts';
 import type { AdminPermission } from '../domain/permissions.ts';
 import { type Call, type Route, type RouteDefinition, route } from '../http/route.ts';
 

@@ -1,6 +1,6 @@
-import type { Directory } from '../access/directory.ts';
-import type { AdminPrincipal, ClientPrincipal, Identity } from '../access/principal.ts';
 import type { Clock } from '../clock.ts';
+import type { Directory } from '../data/access/directory.ts';
+import type { AdminPrincipal, ClientPrincipal, Identity } from '../data/access/principal.ts';
 import type { aggregates, Category } from '../domain/aggregates.ts';
 import { type Code, catalogue, type Fault, fault } from '../errors.ts';
 import type { Head, Route } from '../http/route.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { AdminPrincipal } from '../access/principal.ts';
+import type { AdminPrincipal } from '../data/access/principal.ts';
 import { Fault, fault } from '../errors.ts';
 import type { Head, Reply } from '../http/route.ts';
 import { type Administration, type Aggregates, contextOf, execute, waitForProjection } from './command.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AdminPrincipal } from '../access/principal.ts';
 import type { Millis } from '../clock.ts';
+import type { AdminPrincipal } from '../data/access/principal.ts';
 import { fault } from '../errors.ts';
 import type { Head } from '../http/route.ts';
 import type { Budget } from '../kernel/store/budget.ts';

@@ -1,10 +1,10 @@
 import { organizationRows } from '../../projections/organizations.ts';
 import { lastTold, usageTotals } from '../../projections/usage.ts';
+import type { Funds } from '../data/account/credit.ts';
+import type { Model } from '../data/upstream/models/models.ts';
 import type { UsageTotal } from '../domain/usage/usage-events.ts';
 import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { RowReader } from '../kernel/rows/rows.ts';
-import type { Model } from '../upstream/models/models.ts';
-import type { Funds } from '../usage/credit.ts';
 import type { Untold } from '../usage/totals.ts';
 
 export const balanceRows = [organizationRows, usageTotals] as const;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ToldSigning } from '../audit/log/signing.ts';
 import { type Millis, seconds } from '../clock.ts';
+import type { ConnectedModel } from '../data/upstream/connect.ts';
 import { fault } from '../errors.ts';
 import { type Route, route } from '../http/route.ts';
-import type { ConnectedModel } from '../upstream/connect.ts';
 
 /** For each dependency of readiness: undefined if it is available, else a public reason or ''. Must not block. */
 export type Checks = Readonly<Record<string, () => string | undefined>>;

@@ -1,6 +1,8 @@
-import { limitRefusals } from '../access/limit-refusal.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import { limitRefusals } from '../data/access/limit-refusal.ts';
+import type { ConnectedModels } from '../data/upstream/connect.ts';
+import type { DeclaredModel } from '../data/upstream/models/models.ts';
 import type { Watch } from '../http/exchange/watch.ts';
 import type { EventStore } from '../kernel/store/store.ts';
 import { storesOf, type Windows } from '../limits/windows.ts';
@@ -11,8 +13,6 @@ import { serveMetrics } from '../observability/metrics/listener.ts';
 import { RequestMetrics } from '../observability/metrics/request-metrics.ts';
 import { watchOf } from '../observability/requests/observation.ts';
 import { openTracing } from '../observability/tracing/tracing.ts';
-import type { ConnectedModels } from '../upstream/connect.ts';
-import type { DeclaredModel } from '../upstream/models/models.ts';
 import type { Closing } from './closing.ts';
 
 export interface Observed extends Pick<Sources, 'server' | 'checks' | 'signing' | 'projections' | 'accounts'> {

@@ -1,8 +1,8 @@
 import { BadConfig, type Config } from '../config/config.ts';
+import type { DeclaredModel } from '../data/upstream/models/models.ts';
 import type { Price } from '../domain/usage/charge.ts';
 import { serial } from '../kernel/mailbox.ts';
 import { publish } from '../telemetry.ts';
-import type { DeclaredModel } from '../upstream/models/models.ts';
 import { pricesOf } from './models/prices.ts';
 import { servedModels } from './models/served-models.ts';
 

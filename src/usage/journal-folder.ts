@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { JournalFiles } from './journal/files.ts';
+import { JournalFiles } from '../data/account/journal/files.ts';
 import type { UsageOptions } from './usage.ts';
 
 const hasFiles = (dir: string): boolean =>

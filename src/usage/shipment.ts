@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import { type Entry, entriesOf } from '../data/account/journal/entry.ts';
+import type { JournalFiles, Sent } from '../data/account/journal/files.ts';
 import { decisionSeconds, decisionStream } from '../domain/policy/decision-events.ts';
 import { accountSeconds, usageSettled, usageStream } from '../domain/usage/usage-events.ts';
 import { eventId } from '../kernel/store/event-id.ts';
 import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store/store.ts';
-import { type Entry, entriesOf } from './journal/entry.ts';
-import type { JournalFiles, Sent } from './journal/files.ts';
 
 /** Deterministic, so that a repeat makes the same batches. */
 export interface Parting {

@@ -1,16 +1,16 @@
 import { atMost, type Clock, type Millis } from '../clock.ts';
+import { Credit, type Funds } from '../data/account/credit.ts';
+import { JournalFiles } from '../data/account/journal/files.ts';
+import { GroupCommit } from '../data/account/journal/group-commit.ts';
+import { Journal } from '../data/account/journal/journal.ts';
+import { recover } from '../data/account/journal/recover.ts';
+import { type Asked, Meter, mostOf } from '../data/account/meter.ts';
 import type { Decision } from '../domain/policy/decision-events.ts';
 import type { Price } from '../domain/usage/charge.ts';
 import { settledIn } from '../domain/usage/usage-events.ts';
 import { serial } from '../kernel/mailbox.ts';
 import type { EventStore, Recorded } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
-import { Credit, type Funds } from './credit.ts';
-import { JournalFiles } from './journal/files.ts';
-import { GroupCommit } from './journal/group-commit.ts';
-import { Journal } from './journal/journal.ts';
-import { recover } from './journal/recover.ts';
-import { type Asked, Meter, mostOf } from './meter.ts';
 import { shipment } from './shipment.ts';
 
 /** The accounts of requests. */

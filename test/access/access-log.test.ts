@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { AccessLog, turns } from '../../src/access/access-log.ts';
-import type { ProjectPrincipal } from '../../src/access/principal.ts';
+import { AccessLog, turns } from '../../src/data/access/access-log.ts';
+import type { ProjectPrincipal } from '../../src/data/access/principal.ts';
 import type { Head } from '../../src/http/route.ts';
 import { newId } from '../../src/ids.ts';
 import { fixedClock } from '../support/fixed-clock.ts';

@@ -1,10 +1,10 @@
 // Lane: fast, alone: it puts another in the place of a module
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { AccessLog } from '../../src/access/access-log.ts';
-import { apiKeyGate } from '../../src/access/authenticate.ts';
-import type { Directory, Inactive } from '../../src/access/directory.ts';
-import type { Knowledge } from '../../src/access/knowledge.ts';
-import type { AdminPrincipal, ClientPrincipal, Principal, ProjectPrincipal } from '../../src/access/principal.ts';
+import { AccessLog } from '../../src/data/access/access-log.ts';
+import { apiKeyGate } from '../../src/data/access/authenticate.ts';
+import type { Directory, Inactive } from '../../src/data/access/directory.ts';
+import type { Knowledge } from '../../src/data/access/knowledge.ts';
+import type { AdminPrincipal, ClientPrincipal, Principal, ProjectPrincipal } from '../../src/data/access/principal.ts';
 import { isRefusal, type Refusal } from '../../src/errors.ts';
 import type { Access, Head } from '../../src/http/route.ts';
 import { digest, newToken } from '../../src/ids.ts';

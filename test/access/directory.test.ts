@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projections } from '../../projections/all.ts';
-import { type Directory, directory } from '../../src/access/directory.ts';
+import { type Directory, directory } from '../../src/data/access/directory.ts';
 import { adminKey } from '../../src/domain/key/admin-key.ts';
 import { projectKey } from '../../src/domain/key/project-key.ts';
 import { organization } from '../../src/domain/organization/organization.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { KnownToken, KnownTokens } from '../../src/access/known-tokens.ts';
-import type { BearerPrincipal } from '../../src/access/principal.ts';
+import { KnownToken, KnownTokens } from '../../src/data/access/known-tokens.ts';
+import type { BearerPrincipal } from '../../src/data/access/principal.ts';
 
 const known = (text: string): KnownToken => new KnownToken(text, `digest of ${text}`, {} as BearerPrincipal);
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { AccessLog } from '../../src/access/access-log.ts';
-import { apiKeyGate } from '../../src/access/authenticate.ts';
-import type { Directory } from '../../src/access/directory.ts';
-import type { Principal } from '../../src/access/principal.ts';
+import { AccessLog } from '../../src/data/access/access-log.ts';
+import { apiKeyGate } from '../../src/data/access/authenticate.ts';
+import type { Directory } from '../../src/data/access/directory.ts';
+import type { Principal } from '../../src/data/access/principal.ts';
 import { isRefusal } from '../../src/errors.ts';
 import type { Access, Head, RateLimitLease } from '../../src/http/route.ts';
 import { digest, newToken } from '../../src/ids.ts';

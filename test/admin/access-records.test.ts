@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { lastUseOf } from '../../projections/credential-uses.ts';
-import { turns } from '../../src/access/access-log.ts';
-import type { BearerPrincipal, Identity } from '../../src/access/principal.ts';
 import { AccessRecords } from '../../src/admin/audit/access-records.ts';
+import { turns } from '../../src/data/access/access-log.ts';
+import type { BearerPrincipal, Identity } from '../../src/data/access/principal.ts';
 import { accessRecordSeconds } from '../../src/domain/key/access-events.ts';
 import type { Head } from '../../src/http/route.ts';
 import { sharedStreamWriter } from '../../src/kernel/commands/shared-stream-writer.ts';

@@ -1,4 +1,4 @@
-import type { AdminPrincipal, BearerPrincipal } from '../../src/access/principal.ts';
+import type { AdminPrincipal, BearerPrincipal } from '../../src/data/access/principal.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import type { Gate, Route } from '../../src/http/route.ts';
 import { type Call, inProcess } from '../support/in-process.ts';

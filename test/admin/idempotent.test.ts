@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AdminPrincipal } from '../../src/access/principal.ts';
 import { type Created, type CreateOperation, createIdempotently } from '../../src/admin/idempotent.ts';
 import { sealedSecretStream } from '../../src/admin/sealed-secret-store.ts';
+import type { AdminPrincipal } from '../../src/data/access/principal.ts';
 import { fault } from '../../src/errors.ts';
 import type { Head, Reply } from '../../src/http/route.ts';
 import { onSignal } from '../../src/telemetry.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { healthRoutes } from '../../src/app/health.ts';
 import { toldSigning } from '../../src/audit/log/signing.ts';
-import type { UpstreamHealth } from '../../src/upstream/balance/balanced.ts';
+import type { UpstreamHealth } from '../../src/data/upstream/balance/balanced.ts';
 import { asker } from '../admin/ask.ts';
 import { model } from '../inference/hosted.ts';
 import { ScriptedUpstream } from '../inference/scripted-upstream.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pricesOf } from '../../src/app/models/prices.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 
 const declared = (pricing: object) =>
   pricesOf(

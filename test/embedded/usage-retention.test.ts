@@ -6,14 +6,14 @@ import { policyDecisionRows, policyDecisions } from '../../projections/policy-de
 import { lastTold, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
 import { untoldOf } from '../../src/app/funds.ts';
 import { dayMs } from '../../src/clock.ts';
+import { type Entry, lineOf } from '../../src/data/account/journal/entry.ts';
+import { JournalFiles } from '../../src/data/account/journal/files.ts';
 import { type Decision, decisionStream } from '../../src/domain/policy/decision-events.ts';
 import { whose } from '../../src/domain/streams.ts';
 import { usageStream } from '../../src/domain/usage/usage-events.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
 import { openReadModels, type ReadModels } from '../../src/kernel/projections/projection.ts';
 import { oursOf } from '../../src/kernel/store/ownership.ts';
-import { type Entry, lineOf } from '../../src/usage/journal/entry.ts';
-import { JournalFiles } from '../../src/usage/journal/files.ts';
 import { settlementsBetween } from '../../src/usage/settlements.ts';
 import { shipment } from '../../src/usage/shipment.ts';
 import { totalsTeller } from '../../src/usage/totals.ts';

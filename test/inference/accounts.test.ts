@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { UpstreamError } from '../../src/data/upstream/port.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import { UpstreamError } from '../../src/upstream/port.ts';
 import { callsOf } from './limited-calls.ts';
 import { inputTokens, type LimitedService, limitedService, message } from './limited-service.ts';
 

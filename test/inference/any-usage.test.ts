@@ -1,10 +1,10 @@
 // Lane: middle: it runs at length
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { entriesOf, lineOf } from '../../src/data/account/journal/entry.ts';
 import { chargeLines, microDollarsOf, type Pricing, priceOf } from '../../src/domain/usage/charge.ts';
 import { settlementsOf, usageSettled } from '../../src/domain/usage/usage-events.ts';
 import type { HttpServer } from '../../src/http/listen/server.ts';
-import { entriesOf, lineOf } from '../../src/usage/journal/entry.ts';
 import { free } from '../support/accounts.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { modelFor, paths, type Said, speakingUpstream } from './speaking-upstream.ts';

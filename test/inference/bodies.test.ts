@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import type { HttpServer } from '../../src/http/listen/server.ts';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { body } from './body.ts';
 

@@ -1,4 +1,4 @@
-import type { ProjectPrincipal } from '../../src/access/principal.ts';
+import type { ProjectPrincipal } from '../../src/data/access/principal.ts';
 import { failure } from '../../src/http/error-envelopes.ts';
 import { openapi } from '../../src/http/openapi/openapi.ts';
 import { Refused } from '../../src/http/refused.ts';

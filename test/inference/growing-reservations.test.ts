@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { growthOf } from '../../src/inference/account/growth.ts';
+import { growthOf } from '../../src/data/account/growth.ts';
 import { allowance } from '../support/unlimited.ts';
 import { callsOf } from './limited-calls.ts';
 import { type LimitedService, limitedService } from './limited-service.ts';

@@ -1,6 +1,6 @@
-import type { ConnectedModel } from '../../src/upstream/connect.ts';
-import { loadModels, type Model } from '../../src/upstream/models/models.ts';
-import type { Upstream } from '../../src/upstream/port.ts';
+import type { ConnectedModel } from '../../src/data/upstream/connect.ts';
+import { loadModels, type Model } from '../../src/data/upstream/models/models.ts';
+import type { Upstream } from '../../src/data/upstream/port.ts';
 
 const base = { id: 'm', context_length: 1_000_000, max_output_length: 999_990, upstream: { kind: 'simulated' } };
 

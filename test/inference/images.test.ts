@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pricedImages, pricedImagesOnTape } from '../../src/inference/route/images.ts';
+import { pricedImages, pricedImagesOnTape } from '../../src/data/request/images.ts';
 import { Document } from '../../src/json/document.ts';
 import { model } from './hosted.ts';
 

@@ -1,22 +1,16 @@
-import { AccessLog } from '../../src/access/access-log.ts';
-import { apiKeyGate } from '../../src/access/authenticate.ts';
-import type { Directory, Inactive } from '../../src/access/directory.ts';
-import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../src/access/principal.ts';
 import { adminRoute } from '../../src/admin/admin-route.ts';
 import type { Cancellation } from '../../src/cancellation.ts';
 import type { Clock, Millis } from '../../src/clock.ts';
-import type { Tier, TierTable } from '../../src/domain/organization/tiers.ts';
-import { serve } from '../../src/http/listen/server.ts';
-import { digest, newToken } from '../../src/ids.ts';
-import { chatRoute } from '../../src/inference/chat/chat.ts';
-import { creditsRoute } from '../../src/inference/credits.ts';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import { modelsRoutes } from '../../src/inference/models/models.ts';
-import { type After, realAfter } from '../../src/inference/reply/event-output.ts';
-import { responsesRoute } from '../../src/inference/responses/responses.ts';
-import type { AdministrationLimits } from '../../src/limits/families.ts';
-import type { Trouble } from '../../src/limits/window/window-store.ts';
-import { noTokens } from '../../src/tokens.ts';
+import { AccessLog } from '../../src/data/access/access-log.ts';
+import { apiKeyGate } from '../../src/data/access/authenticate.ts';
+import type { Directory, Inactive } from '../../src/data/access/directory.ts';
+import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../src/data/access/principal.ts';
+import { chatRoute } from '../../src/data/api/chat/chat.ts';
+import { creditsRoute } from '../../src/data/api/credits.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import { modelsRoutes } from '../../src/data/api/models/models.ts';
+import { responsesRoute } from '../../src/data/api/responses/responses.ts';
+import { type After, realAfter } from '../../src/data/reply/event-output.ts';
 import type {
   Chunk,
   GenerateOptions,
@@ -24,7 +18,13 @@ import type {
   MessagesPassing,
   PassedEvents,
   Upstream,
-} from '../../src/upstream/port.ts';
+} from '../../src/data/upstream/port.ts';
+import type { Tier, TierTable } from '../../src/domain/organization/tiers.ts';
+import { serve } from '../../src/http/listen/server.ts';
+import { digest, newToken } from '../../src/ids.ts';
+import type { AdministrationLimits } from '../../src/limits/families.ts';
+import type { Trouble } from '../../src/limits/window/window-store.ts';
+import { noTokens } from '../../src/tokens.ts';
 import { memoryAccounts } from '../support/accounts.ts';
 import { testWindows } from '../support/test-windows.ts';
 import { upToDate } from '../support/up-to-date.ts';

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { estimateInputTokens } from '../../src/data/upstream/estimate.ts';
+import { UpstreamError } from '../../src/data/upstream/port.ts';
 import { tierChanged } from '../../src/limits/windows.ts';
-import { estimateInputTokens } from '../../src/upstream/estimate.ts';
-import { UpstreamError } from '../../src/upstream/port.ts';
 import { request } from '../http/raw-client.ts';
 import { callsOf, quota } from './limited-calls.ts';
 import { inputTokens, type LimitedOptions, type LimitedService, limitedService, message } from './limited-service.ts';

@@ -1,5 +1,5 @@
 import type { Clock, Millis } from '../../src/clock.ts';
-import type { After } from '../../src/inference/reply/event-output.ts';
+import type { After } from '../../src/data/reply/event-output.ts';
 
 interface Alarm {
   readonly at: Millis;

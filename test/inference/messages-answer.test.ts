@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import { strictResponse } from '../../src/inference/messages/messages-response-schema.ts';
-import { type Answer, UpstreamError } from '../../src/upstream/port.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import { strictResponse } from '../../src/data/api/messages/messages-response-schema.ts';
+import { type Answer, UpstreamError } from '../../src/data/upstream/port.ts';
 import { assistant, body, text, tool, user } from './body.ts';
 import { type CallOptions, send } from './call.ts';
 import { hosted } from './hosted.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import type { Model } from '../../src/upstream/models/models.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import type { Model } from '../../src/data/upstream/models/models.ts';
 import { expectRefusedInput } from '../support/refused-input.ts';
 import { assistant, body, image, text, tool, toolResult, toolUse, user } from './body.ts';
 import { type CallOptions, send } from './call.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { messagesBody } from '../../src/data/api/messages/messages-schema.ts';
 import { invalid } from '../../src/http/validation/validate.ts';
-import { messagesBody } from '../../src/inference/messages/messages-schema.ts';
 import { body, tool } from './body.ts';
 
 // Room for a machine that is busy with other things.

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import { body, tool } from './body.ts';
 import { send } from './call.ts';
 import { FakeSink, type ServerSentEvent } from './fake-sink.ts';

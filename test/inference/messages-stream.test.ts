@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import { type Chunk, type Delta, UpstreamError } from '../../src/data/upstream/port.ts';
 import { onSignal } from '../../src/telemetry.ts';
-import { type Chunk, type Delta, UpstreamError } from '../../src/upstream/port.ts';
 import { body } from './body.ts';
 import { type CallOptions, send } from './call.ts';
 import { FakeSink } from './fake-sink.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { modelResource } from '../../src/inference/models/model-resource.ts';
-import { modelsRoutes } from '../../src/inference/models/models.ts';
-import { loadModels, type Model } from '../../src/upstream/models/models.ts';
+import { modelResource } from '../../src/data/api/models/model-resource.ts';
+import { modelsRoutes } from '../../src/data/api/models/models.ts';
+import { loadModels, type Model } from '../../src/data/upstream/models/models.ts';
 import { send } from './call.ts';
 import { model } from './hosted.ts';
 

@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import type { HttpServer } from '../../src/http/listen/server.ts';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 
 /** Numbers that pass through, from a client over the gateway to an upstream and back, each over a socket. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { mayNameOthers, otherModelsRefusal } from '../../src/data/request/other-models.ts';
 import type { HttpServer } from '../../src/http/listen/server.ts';
-import { mayNameOthers, otherModelsRefusal } from '../../src/inference/route/other-models.ts';
 import { Document } from '../../src/json/document.ts';
 import { expectRefusedInput } from '../support/refused-input.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';

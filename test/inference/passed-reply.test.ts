@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { chatRoute } from '../../src/inference/chat/chat.ts';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
+import { chatRoute } from '../../src/data/api/chat/chat.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import type { MessagesPassing, PassedEvents, PassedRequest } from '../../src/data/upstream/port.ts';
+import { UpstreamError } from '../../src/data/upstream/port.ts';
 import { noTokens } from '../../src/tokens.ts';
-import type { MessagesPassing, PassedEvents, PassedRequest } from '../../src/upstream/port.ts';
-import { UpstreamError } from '../../src/upstream/port.ts';
 import { allowance } from '../support/unlimited.ts';
 import { body } from './body.ts';
 import { send } from './call.ts';

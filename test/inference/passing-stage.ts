@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../src/clock.ts';
-import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import { type ConnectedModel, connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 
 interface Received {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { messagesStateRefusal } from '../../src/data/api/messages/messages-state.ts';
+import { type PassingBody, passingBody, passingCount } from '../../src/data/api/messages/passing-schema.ts';
+import { type QuickBody, quickBody } from '../../src/data/api/messages/quick-passing.ts';
+import { quickModel } from '../../src/data/request/body-reader.ts';
+import { type Estimable, estimateInputTokens } from '../../src/data/upstream/estimate.ts';
 import { Refused } from '../../src/http/refused.ts';
 import { parseJson } from '../../src/http/request/json.ts';
-import { messagesStateRefusal } from '../../src/inference/messages/messages-state.ts';
-import { type PassingBody, passingBody, passingCount } from '../../src/inference/messages/passing-schema.ts';
-import { type QuickBody, quickBody } from '../../src/inference/messages/quick-passing.ts';
-import { quickModel } from '../../src/inference/route/body-reader.ts';
 import { Document } from '../../src/json/document.ts';
-import { type Estimable, estimateInputTokens } from '../../src/upstream/estimate.ts';
 import { jsonTexts } from './json-texts.ts';
 
 /** What is read without being parsed is what the schema and the rules would have read of it. */

@@ -1,4 +1,4 @@
-import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../src/upstream/port.ts';
+import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../src/data/upstream/port.ts';
 
 export const usage = (fields: Partial<Answer['usage']> = {}): Answer['usage'] => ({
   input_tokens: 7,

@@ -1,11 +1,11 @@
-import type { ProjectPrincipal } from '../../src/access/principal.ts';
 import { systemClock } from '../../src/clock.ts';
+import type { ProjectPrincipal } from '../../src/data/access/principal.ts';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import { refusal } from '../../src/errors.ts';
 import { serve } from '../../src/http/listen/server.ts';
 import type { Route } from '../../src/http/route.ts';
 import { newId } from '../../src/ids.ts';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
 import { unlimitedGate } from '../support/unlimited.ts';
 import { principal } from './call.ts';
 

@@ -2,9 +2,9 @@ import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import { modelsRoutes } from '../../src/data/api/models/models.ts';
 import { newId } from '../../src/ids.ts';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import { modelsRoutes } from '../../src/inference/models/models.ts';
 import { key, sdkStage } from './sdk-stage.ts';
 
 // Room for a machine that is busy with other things.

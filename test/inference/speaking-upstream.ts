@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../src/clock.ts';
-import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import { type ConnectedModel, connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 
 /** A provider that speaks all three APIs, and counts tokens as a test wants it to. */
 

@@ -70,9 +70,9 @@ export const guarded = {
   },
   authentication: {
     modules: [
-      'src/access/authenticate-client.ts',
-      'src/access/authenticate.ts',
-      'src/access/known-tokens.ts',
+      'src/data/access/authenticate-client.ts',
+      'src/data/access/authenticate.ts',
+      'src/data/access/known-tokens.ts',
       'src/ids.ts',
       'src/secrets/secret.ts',
       'src/secrets/master-secrets.ts',

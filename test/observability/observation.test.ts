@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Meter } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import { type Metered, unmetered } from '../../src/http/route.ts';
@@ -7,7 +8,6 @@ import type { Endpoint } from '../../src/http/routing/endpoint.ts';
 import { RequestMetrics } from '../../src/observability/metrics/request-metrics.ts';
 import { type Finished, watchOf } from '../../src/observability/requests/observation.ts';
 import type { Tokens } from '../../src/tokens.ts';
-import { Meter } from '../../src/usage/meter.ts';
 import { free } from '../support/accounts.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 

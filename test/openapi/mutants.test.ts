@@ -1,7 +1,7 @@
 // Lane: rest: it runs at length
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { document, resolved, type Schema, strictly } from './document.ts';
 

@@ -121,14 +121,14 @@ const limits: readonly PlantedFault[] = [
 const administration: readonly PlantedFault[] = [
   {
     title: 'a revoked key works until the read models know',
-    file: 'src/access/directory.ts',
+    file: 'src/data/access/directory.ts',
     from: '      refused.set(id, { position, reason });\n',
     to: '',
     test: 'test/access/directory.test.ts',
   },
   {
     title: 'a request that is held back outlives the key that began it',
-    file: 'src/access/leases.ts',
+    file: 'src/data/access/leases.ts',
     from: 'return stale === true || (expiresAt',
     to: 'return stale === undefined || (expiresAt',
     test: 'test/matrix/credential-changes.test.ts',
@@ -136,7 +136,7 @@ const administration: readonly PlantedFault[] = [
   },
   {
     title: 'nobody asks for the permission',
-    file: 'src/access/credential-refusals.ts',
+    file: 'src/data/access/credential-refusals.ts',
     from: 'if (!found.permissions.has(access.permission)) return',
     to: "if (access.permission.endsWith('?')) return",
     test: 'test/matrix',
@@ -167,21 +167,21 @@ const administration: readonly PlantedFault[] = [
 const upstreams: readonly PlantedFault[] = [
   {
     title: 'the next upstream is asked where one may be at work',
-    file: 'src/upstream/balance/first-of.ts',
+    file: 'src/data/upstream/balance/first-of.ts',
     from: '!error.begun && isItsOwn(error)',
     to: 'isItsOwn(error)',
     test: 'test/upstream/balance/failover.test.ts',
   },
   {
     title: 'failovers have no budget',
-    file: 'src/upstream/balance/first-of.ts',
+    file: 'src/data/upstream/balance/first-of.ts',
     from: '(failure !== null && !group.retries.take())',
     to: '(failure !== null && group.members.length === 0)',
     test: 'test/upstream/balance/first-of.test.ts',
   },
   {
     title: 'a probe is not alone',
-    file: 'src/upstream/balance/breaker.ts',
+    file: 'src/data/upstream/balance/breaker.ts',
     from: 'return this.#probe === null && ',
     to: 'return ',
     test: 'test/upstream/balance/first-of.test.ts',

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ConnectedModels } from '../../src/upstream/connect.ts';
+import type { ConnectedModels } from '../../src/data/upstream/connect.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { chunk, done } from '../upstream/openai/mock.ts';
 import { modelsBefore } from './models-before.ts';

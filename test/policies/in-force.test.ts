@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ConnectedModel } from '../../src/upstream/connect.ts';
+import type { ConnectedModel } from '../../src/data/upstream/connect.ts';
 import { hosted, model } from '../inference/hosted.ts';
 import { answer, ScriptedUpstream, usage } from '../inference/scripted-upstream.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../src/clock.ts';
-import { type ConnectedModels, connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import { type ConnectedModels, connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 
 /** How a model is reached that an upstream of this process has, and how much it takes. */
 export interface Reached {

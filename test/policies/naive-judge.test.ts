@@ -1,13 +1,13 @@
 // Lane: middle: it runs at length
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { chatRoute } from '../../src/inference/chat/chat.ts';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import { responsesRoute } from '../../src/inference/responses/responses.ts';
-import type { EffectivePolicies, PolicyInForce } from '../../src/policies/effective.ts';
-import { type Decided, type PolicyGuard, policyGuard } from '../../src/policies/guard.ts';
+import { chatRoute } from '../../src/data/api/chat/chat.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import { responsesRoute } from '../../src/data/api/responses/responses.ts';
+import type { EffectivePolicies, PolicyInForce } from '../../src/data/policy/effective.ts';
+import { type Decided, type PolicyGuard, policyGuard } from '../../src/data/policy/guard.ts';
+import type { AnswerBlock, Delta, MessagesPassing } from '../../src/data/upstream/port.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
-import type { AnswerBlock, Delta, MessagesPassing } from '../../src/upstream/port.ts';
 import { send } from '../inference/call.ts';
 import { FakeSink } from '../inference/fake-sink.ts';
 import { hosted } from '../inference/hosted.ts';

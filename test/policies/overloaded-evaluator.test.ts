@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { chatRoute } from '../../src/inference/chat/chat.ts';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import { responsesRoute } from '../../src/inference/responses/responses.ts';
-import type { PolicyInForce } from '../../src/policies/effective.ts';
-import { type Decided, policyGuard } from '../../src/policies/guard.ts';
-import { outcomeOf } from '../../src/policies/outcome.ts';
-import { replay } from '../../src/policies/replay.ts';
+import { replay } from '../../src/admin/policies/replay.ts';
+import { chatRoute } from '../../src/data/api/chat/chat.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import { responsesRoute } from '../../src/data/api/responses/responses.ts';
+import type { PolicyInForce } from '../../src/data/policy/effective.ts';
+import { type Decided, policyGuard } from '../../src/data/policy/guard.ts';
+import { outcomeOf } from '../../src/data/policy/outcome.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { leastRequest, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
 import { busy, failed, isBusy, type Verdict } from '../../src/rules/score.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type KeptRequest, KeptRequests } from '../../src/data/policy/kept-requests.ts';
+import type { ConnectedModel } from '../../src/data/upstream/connect.ts';
 import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage/usage-events.ts';
-import { type KeptRequest, KeptRequests } from '../../src/policies/kept-requests.ts';
-import type { ConnectedModel } from '../../src/upstream/connect.ts';
 import { hosted, model } from '../inference/hosted.ts';
 import { ScriptedUpstream } from '../inference/scripted-upstream.ts';
 import { fixedClock } from '../support/fixed-clock.ts';

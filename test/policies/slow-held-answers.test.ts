@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
+import { chatRoute } from '../../src/data/api/chat/chat.ts';
+import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import { responsesRoute } from '../../src/data/api/responses/responses.ts';
+import { policyGuard } from '../../src/data/policy/guard.ts';
 import { refusal } from '../../src/errors.ts';
-import { chatRoute } from '../../src/inference/chat/chat.ts';
-import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import { responsesRoute } from '../../src/inference/responses/responses.ts';
-import { policyGuard } from '../../src/policies/guard.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { send } from '../inference/call.ts';
 import { FakeSink } from '../inference/fake-sink.ts';

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../src/clock.ts';
-import { KeptRequests } from '../../src/policies/kept-requests.ts';
+import { KeptRequests } from '../../src/data/policy/kept-requests.ts';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import { messageType } from '../../src/rules/language/variables.ts';
 import { bodyView, readField } from '../../src/rules/text/view.ts';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
 import { wholeGateway } from '../support/whole-gateway.ts';
 
 /** The models of every recorded body, by the path it is sent to. */

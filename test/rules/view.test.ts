@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { InputBlock } from '../../src/data/upstream/port.ts';
 import { readField } from '../../src/rules/text/view.ts';
-import type { InputBlock } from '../../src/upstream/port.ts';
 import { requestOf, responseOf } from './rule.ts';
 
 const user = (...content: readonly InputBlock[]) => ({ role: 'user', content });

@@ -1,10 +1,10 @@
-import type { Accounts } from '../../src/access/leases.ts';
 import { systemClock } from '../../src/clock.ts';
+import type { Accounts } from '../../src/data/access/leases.ts';
+import { Credit, type Funds } from '../../src/data/account/credit.ts';
+import type { Begun } from '../../src/data/account/journal/entry.ts';
+import { Meter, mostOf } from '../../src/data/account/meter.ts';
 import { type Pricing, priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import { Credit, type Funds } from '../../src/usage/credit.ts';
-import type { Begun } from '../../src/usage/journal/entry.ts';
-import { Meter, mostOf } from '../../src/usage/meter.ts';
 
 export const free: Pricing = {
   prompt: '0',

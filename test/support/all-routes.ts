@@ -1,13 +1,13 @@
 import type { Administration } from '../../src/admin/command.ts';
 import { describedRoutes, type RouteDependencies } from '../../src/app/routes.ts';
+import { noPolicies } from '../../src/data/policy/guard.ts';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import { tiers } from '../../src/domain/organization/tiers.ts';
 import { openapiRoute } from '../../src/http/openapi/openapi.ts';
 import type { Route } from '../../src/http/route.ts';
 import type { Windows } from '../../src/limits/windows.ts';
-import { noPolicies } from '../../src/policies/guard.ts';
 import type { Evaluator } from '../../src/rules/evaluate.ts';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
 import { fixedClock } from './fixed-clock.ts';
 import { upToDate } from './up-to-date.ts';
 

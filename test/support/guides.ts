@@ -19,8 +19,8 @@ const root = new URL('../../', import.meta.url);
 const guides = {
   auditor: 'src/audit/README.md',
   charts: 'src/domain/README.md',
-  clients: 'src/inference/README.md',
-  'openai-clients': 'src/inference/README.md',
+  clients: 'src/data/README.md',
+  'openai-clients': 'src/data/README.md',
   configuration: 'src/app/README.md',
   licences: 'src/deploy/README.md',
   metrics: 'src/observability/README.md',

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { BearerPrincipal } from '../../src/access/principal.ts';
+import type { BearerPrincipal } from '../../src/data/access/principal.ts';
 import { Fault, isRefusal, type Refusal, refusal } from '../../src/errors.ts';
 import { failure, familyOf } from '../../src/http/error-envelopes.ts';
 import { Admission, admit, unrouted } from '../../src/http/exchange/admission.ts';

@@ -1,4 +1,4 @@
-import type { Knowledge } from '../../src/access/knowledge.ts';
+import type { Knowledge } from '../../src/data/access/knowledge.ts';
 
 /** Of a gateway that has heard everything. */
 export const upToDate: Knowledge = { isBehind: false, isTooOld: false };

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Chunk, Upstream } from '../../src/upstream/port.ts';
+import type { Chunk, Upstream } from '../../src/data/upstream/port.ts';
 import {
   apiKey,
   event,

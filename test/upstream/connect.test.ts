@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 
 const clock = fixedClock(1_700_000_000_000);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { estimateInputTokens } from '../../src/upstream/estimate.ts';
+import { estimateInputTokens } from '../../src/data/upstream/estimate.ts';
 import { request, user } from './requests.ts';
 
 const estimate = (content: Parameters<typeof user>[0], over: object = {}) =>

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { afterEach, describe, expect, test } from 'vitest';
-import { isPrivateAddress } from '../../src/upstream/models/base-url.ts';
-import { guardedLookup, type Resolve } from '../../src/upstream/transport/guarded-lookup.ts';
+import { isPrivateAddress } from '../../src/data/upstream/models/base-url.ts';
+import { guardedLookup, type Resolve } from '../../src/data/upstream/transport/guarded-lookup.ts';
 import { serve, upstreamAt } from './mock.ts';
 import { options, request } from './requests.ts';
 

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Chunk, UpstreamError } from '../../src/upstream/port.ts';
+import { type Chunk, UpstreamError } from '../../src/data/upstream/port.ts';
 import { event, recorded, recordedAnswer, recordedMessage, serveRaw, upstreamAt } from './mock.ts';
 import { assemble, options, request } from './requests.ts';
 

@@ -2,12 +2,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { upstreamRefusal } from '../../src/inference/upstream-refusal.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
-import type { GenerateRequest } from '../../src/upstream/port.ts';
-import { seededRandom } from '../../src/upstream/seed.ts';
-import { SchemaRefusal, sampleSchema } from '../../src/upstream/simulated/json-schema.ts';
-import { simulatedUpstream } from '../../src/upstream/simulated/simulated.ts';
+import { upstreamRefusal } from '../../src/data/reply/upstream-refusal.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
+import type { GenerateRequest } from '../../src/data/upstream/port.ts';
+import { seededRandom } from '../../src/data/upstream/seed.ts';
+import { SchemaRefusal, sampleSchema } from '../../src/data/upstream/simulated/json-schema.ts';
+import { simulatedUpstream } from '../../src/data/upstream/simulated/simulated.ts';
 import { assemble, options, request } from './requests.ts';
 
 const formats = {

@@ -1,11 +1,11 @@
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '../../src/clock.ts';
-import { anthropicUpstream } from '../../src/upstream/anthropic/anthropic.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
-import { openaiUpstream } from '../../src/upstream/openai/openai.ts';
-import type { Upstream } from '../../src/upstream/port.ts';
-import type { EndpointDependencies } from '../../src/upstream/transport/endpoint.ts';
+import { anthropicUpstream } from '../../src/data/upstream/anthropic/anthropic.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
+import { openaiUpstream } from '../../src/data/upstream/openai/openai.ts';
+import type { Upstream } from '../../src/data/upstream/port.ts';
+import type { EndpointDependencies } from '../../src/data/upstream/transport/endpoint.ts';
 
 export const apiKey = 'sk-canary-5f0c7d';
 

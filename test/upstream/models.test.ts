@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { connect } from '../../src/upstream/connect.ts';
-import { loadModels, longestAnswerMs } from '../../src/upstream/models/models.ts';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels, longestAnswerMs } from '../../src/data/upstream/models/models.ts';
 import { assemble, options, request } from './requests.ts';
 
 const minimal = { id: 'm', context_length: 1000, max_output_length: 100, upstream: { kind: 'simulated' } };

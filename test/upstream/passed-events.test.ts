@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PassedEventReader } from '../../src/upstream/anthropic/passed-events.ts';
-import { EventFrames } from '../../src/upstream/transport/event-frames.ts';
+import { PassedEventReader } from '../../src/data/upstream/anthropic/passed-events.ts';
+import { EventFrames } from '../../src/data/upstream/transport/event-frames.ts';
 import { event, recorded } from './mock.ts';
 
 /** Events that pass are told from each other by their bytes where they are written as usual: held to what parsing tells. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { PassedEvents } from '../../src/upstream/port.ts';
+import type { PassedEvents } from '../../src/data/upstream/port.ts';
 import { apiKey, event, type Mock, recorded, serve, upstreamAt } from './mock.ts';
 
 /** The events of an upstream that pass to the client as they are (contract L.1). */

@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import type { Answer, AnswerBlock, Chunk, GenerateOptions, GenerateRequest, Message } from '../../src/upstream/port.ts';
+import type {
+  Answer,
+  AnswerBlock,
+  Chunk,
+  GenerateOptions,
+  GenerateRequest,
+  Message,
+} from '../../src/data/upstream/port.ts';
 
 export const user = (content: Message['content']): Message => ({ role: 'user', content });
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
-import type { Answer, Chunk, GenerateRequest } from '../../src/upstream/port.ts';
-import { simulatedUpstream } from '../../src/upstream/simulated/simulated.ts';
-import type { Sleep } from '../../src/upstream/sleep.ts';
-import { countTokens, tokenGroups, tokenize } from '../../src/upstream/tokens.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
+import type { Answer, Chunk, GenerateRequest } from '../../src/data/upstream/port.ts';
+import { simulatedUpstream } from '../../src/data/upstream/simulated/simulated.ts';
+import type { Sleep } from '../../src/data/upstream/sleep.ts';
+import { countTokens, tokenGroups, tokenize } from '../../src/data/upstream/tokens.ts';
 import { anyConversation, anyText, assemble, options, request, user } from './requests.ts';
 
 const declare = (upstream: object = {}) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type SseEvent, SseParser } from '../../src/upstream/transport/sse.ts';
+import { type SseEvent, SseParser } from '../../src/data/upstream/transport/sse.ts';
 
 const limit = 1024;
 

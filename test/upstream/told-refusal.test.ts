@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { upstreamRefusal } from '../../src/inference/upstream-refusal.ts';
-import { statusError } from '../../src/upstream/transport/upstream-errors.ts';
+import { upstreamRefusal } from '../../src/data/reply/upstream-refusal.ts';
+import { statusError } from '../../src/data/upstream/transport/upstream-errors.ts';
 
 /** What is told of an upstream's refusal that has the form of our own (contract L.4). */
 

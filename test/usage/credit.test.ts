@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Credit, type Hold } from '../../src/data/account/credit.ts';
+import { Meter, mostOf } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import { Credit, type Hold } from '../../src/usage/credit.ts';
-import { Meter, mostOf } from '../../src/usage/meter.ts';
 import { free } from '../support/accounts.ts';
 import { settlement } from './some-request.ts';
 

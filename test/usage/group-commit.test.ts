@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Entry, entriesOf } from '../../src/usage/journal/entry.ts';
-import { JournalFiles } from '../../src/usage/journal/files.ts';
-import { GroupCommit } from '../../src/usage/journal/group-commit.ts';
-import { Journal } from '../../src/usage/journal/journal.ts';
+import { type Entry, entriesOf } from '../../src/data/account/journal/entry.ts';
+import { JournalFiles } from '../../src/data/account/journal/files.ts';
+import { GroupCommit } from '../../src/data/account/journal/group-commit.ts';
+import { Journal } from '../../src/data/account/journal/journal.ts';
 import { begun, settlement } from './some-request.ts';
 
 let dir: string;

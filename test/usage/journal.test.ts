@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Begun, type Entry, entriesOf, lineOf } from '../../src/data/account/journal/entry.ts';
+import { JournalFiles } from '../../src/data/account/journal/files.ts';
+import { Journal, type JournalOptions } from '../../src/data/account/journal/journal.ts';
+import { recover as recoverFrom } from '../../src/data/account/journal/recover.ts';
+import { longestLine } from '../../src/data/account/journal/reserve.ts';
 import type { Decision } from '../../src/domain/policy/decision-events.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import { type Begun, type Entry, entriesOf, lineOf } from '../../src/usage/journal/entry.ts';
-import { JournalFiles } from '../../src/usage/journal/files.ts';
-import { Journal, type JournalOptions } from '../../src/usage/journal/journal.ts';
-import { recover as recoverFrom } from '../../src/usage/journal/recover.ts';
-import { longestLine } from '../../src/usage/journal/reserve.ts';
 import { begun, settlement } from './some-request.ts';
 
 // A loaded machine is slow, not wrong.

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { type Asked, Meter } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import type { Tokens } from '../../src/tokens.ts';
-import { type Asked, Meter } from '../../src/usage/meter.ts';
 import { free } from '../support/accounts.ts';
 
 const asked: Asked = {

@@ -1,7 +1,7 @@
+import type { Begun } from '../../src/data/account/journal/entry.ts';
+import type { Meter } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import type { Begun } from '../../src/usage/journal/entry.ts';
-import type { Meter } from '../../src/usage/meter.ts';
 import type { OpenUsage } from '../../src/usage/usage.ts';
 import { free } from '../support/accounts.ts';
 

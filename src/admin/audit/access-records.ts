@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Identity } from '../../access/principal.ts';
 import type { Clock, Millis } from '../../clock.ts';
+import type { Identity } from '../../data/access/principal.ts';
 import { type AccessDenied, type CredentialsUsed, denialStream, useStream } from '../../domain/key/access-events.ts';
 import type { SharedStreamWriter } from '../../kernel/commands/shared-stream-writer.ts';
 import type { Metadata, NewEvent } from '../../kernel/store/store.ts';

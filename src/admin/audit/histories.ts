@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { auditSubjects } from '../../../projections/audit-log.ts';
-import type { AdminPrincipal } from '../../access/principal.ts';
 import { ownersAt, standingIn } from '../../audit/effective.ts';
 import { type Step, takenBy } from '../../audit/history.ts';
 import { pastOf } from '../../audit/past.ts';
 import type { Millis } from '../../clock.ts';
+import type { AdminPrincipal } from '../../data/access/principal.ts';
 import { type Code, fault } from '../../errors.ts';
 import { wholeNumber } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';

@@ -6,8 +6,8 @@ import {
   liveAdminKeyRows,
 } from '../../../projections/admin-keys.ts';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
-import type { AdminPrincipal } from '../../access/principal.ts';
 import { seconds } from '../../clock.ts';
+import type { AdminPrincipal } from '../../data/access/principal.ts';
 import { requireFuture } from '../../domain/key/project-key.ts';
 import { maxAdminKeys } from '../../domain/organization/organization.ts';
 import { adminPermissions, inCatalogueOrder } from '../../domain/permissions.ts';

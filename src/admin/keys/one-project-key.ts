@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
-import type { AdminPrincipal } from '../../access/principal.ts';
+import type { AdminPrincipal } from '../../data/access/principal.ts';
 import { fault } from '../../errors.ts';
 import type { Reply } from '../../http/route.ts';
 import { newId, newToken } from '../../ids.ts';

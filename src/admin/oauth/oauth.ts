@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type CredentialRow, credentialRows } from '../../../projections/credentials.ts';
-import { type Acquaintance, authenticateClient } from '../../access/authenticate-client.ts';
-import type { ClientPrincipal } from '../../access/principal.ts';
+import { type Acquaintance, authenticateClient } from '../../data/access/authenticate-client.ts';
+import type { ClientPrincipal } from '../../data/access/principal.ts';
 import { tokenSeconds, tokenStreamSeconds } from '../../domain/oauth/oauth-token.ts';
 import { inCatalogueOrder, tokenPermissions } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { activeProjectRows, type ProjectRow, projectKeyOf, projectRows } from '../../../projections/projects.ts';
-import type { AdminPrincipal } from '../../access/principal.ts';
 import { seconds } from '../../clock.ts';
+import type { AdminPrincipal } from '../../data/access/principal.ts';
 import { fault } from '../../errors.ts';
 import { flag } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';

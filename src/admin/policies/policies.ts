@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { livePolicyRows, policyKeyOf, policyOwners, policyRows } from '../../../projections/policies.ts';
+import type { KeptRequests } from '../../data/policy/kept-requests.ts';
 import { policyState } from '../../domain/policy/policy.ts';
 import { defaultTerms, edited } from '../../domain/policy/policy-terms.ts';
 import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
-import type { KeptRequests } from '../../policies/kept-requests.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { type Administration, contextOf, execute, organizationConflicts } from '../command.ts';
 import { idempotencyKey } from '../fields.ts';

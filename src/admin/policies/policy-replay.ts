@@ -3,19 +3,19 @@ import { organizationRows } from '../../../projections/organizations.ts';
 import { projectKeyRows } from '../../../projections/project-keys.ts';
 import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
 import { seconds } from '../../clock.ts';
+import type { KeptRequests } from '../../data/policy/kept-requests.ts';
+import { latestSettlements } from '../../data/policy/latest-accounts.ts';
 import { directions } from '../../domain/policy/policy-terms.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import { whole } from '../../http/validation/whole.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
-import type { KeptRequests } from '../../policies/kept-requests.ts';
-import { latestSettlements } from '../../policies/latest-accounts.ts';
-import { type Example, replay } from '../../policies/replay.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import type { RequestOwner } from '../../rules/text/request-text.ts';
 import type { Administration } from '../command.ts';
 import { optional } from '../fields.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
+import { type Example, replay } from './replay.ts';
 
 const hourMs = 3_600_000;
 

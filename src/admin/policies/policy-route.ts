@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { livePolicyRows, type PolicyRow, policyKeyOf } from '../../../projections/policies.ts';
-import type { AdminPrincipal } from '../../access/principal.ts';
+import type { AdminPrincipal } from '../../data/access/principal.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import { adminRoute } from '../admin-route.ts';

@@ -1,6 +1,6 @@
-import { type AccessLog, turns } from '../../access/access-log.ts';
 import type { AccessRecords } from '../../admin/audit/access-records.ts';
 import { type Clock, seconds } from '../../clock.ts';
+import { type AccessLog, turns } from '../../data/access/access-log.ts';
 import { within } from '../../eventstoredb/client/retry-policy.ts';
 import { publish } from '../../telemetry.ts';
 

@@ -1,5 +1,5 @@
+import type { DeclaredModel, Model } from '../../data/upstream/models/models.ts';
 import { type Price, type Prices, priceOf } from '../../domain/usage/charge.ts';
-import type { DeclaredModel, Model } from '../../upstream/models/models.ts';
 
 /** Cache writes cost as much as other input unless declared otherwise. */
 const withWrites = (pricing: Model['pricing']): Prices =>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { BadConfig, type Config } from '../../config/config.ts';
 import { atPathOf } from '../../config/file-fault.ts';
-import { type DeclaredModel, loadModels } from '../../upstream/models/models.ts';
+import { type DeclaredModel, loadModels } from '../../data/upstream/models/models.ts';
 
 /** The models of MODELS_FILE, or the built-in ones. @throws BadConfig */
 export const servedModels = async (config: Config, env: NodeJS.ProcessEnv): Promise<readonly DeclaredModel[]> => {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { readConfig } from '../../config/config.ts';
+import { type DeclaredModel, loadModels } from '../../data/upstream/models/models.ts';
 import { fileFault } from '../../folder.ts';
 import { Failure } from '../../process/failure.ts';
-import { type DeclaredModel, loadModels } from '../../upstream/models/models.ts';
 import { withExamples } from '../examples.ts';
 import { listing, type Output, show } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';

@@ -1,5 +1,3 @@
-import type { AnswerBlock } from '../../upstream/port.ts';
-
 /** A request of any API as rules read it; nothing is copied before a rule needs it. */
 export interface RequestText {
   readonly endpoint: 'messages' | 'chat.completions' | 'responses';
@@ -24,7 +22,10 @@ export interface MessageText {
 }
 
 export interface ResponseText {
-  readonly content: readonly (AnswerBlock | { readonly type: string; readonly [field: string]: unknown })[];
+  readonly content: readonly (
+    | { readonly type: string }
+    | { readonly type: string; readonly [field: string]: unknown }
+  )[];
   readonly stopReason: string;
   readonly outputTokens: number;
   /** Everything else that the client is given; repeated strings count once. */

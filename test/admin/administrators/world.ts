@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import { auditKeyOf, auditRows } from '../../../projections/audit-log.ts';
-import { apiKeyGate } from '../../../src/access/authenticate.ts';
 import { AccessRecords } from '../../../src/admin/audit/access-records.ts';
 import { credentialOf } from '../../../src/admin/credential.ts';
 import { expireKeys } from '../../../src/admin/keys/expiry.ts';
 import { organizationReactions } from '../../../src/admin/organization/organization-reactions.ts';
 import { policyReactions } from '../../../src/admin/policies/policy-reactions.ts';
 import { adminKeyReactions, keyReactions, replayReactions } from '../../../src/admin/reactions.ts';
+import { apiKeyGate } from '../../../src/data/access/authenticate.ts';
 import { accessRecordSeconds } from '../../../src/domain/key/access-events.ts';
 import { adminPermissions } from '../../../src/domain/permissions.ts';
 import { newId, newToken } from '../../../src/ids.ts';

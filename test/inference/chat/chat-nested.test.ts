@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chatRoute } from '../../../src/inference/chat/chat.ts';
+import { chatRoute } from '../../../src/data/api/chat/chat.ts';
 import { fixedClock } from '../../support/fixed-clock.ts';
 import { send } from '../call.ts';
 import { hosted, model } from '../hosted.ts';

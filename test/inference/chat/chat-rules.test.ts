@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import { type ConnectedModel, connect } from '../../../src/data/upstream/connect.ts';
+import { loadModels } from '../../../src/data/upstream/models/models.ts';
+import type { GenerateRequest } from '../../../src/data/upstream/port.ts';
 import type { HttpServer } from '../../../src/http/listen/server.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
-import { type ConnectedModel, connect } from '../../../src/upstream/connect.ts';
-import { loadModels } from '../../../src/upstream/models/models.ts';
-import type { GenerateRequest } from '../../../src/upstream/port.ts';
 import { bearer, wholeGateway } from '../../support/whole-gateway.ts';
 
 /** What chat completions accept, refuse by name, and make of it (contract G.6, L.1, G.1). */

@@ -2,9 +2,9 @@ import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import { chatRoute } from '../../../src/data/api/chat/chat.ts';
+import { strictCompletion } from '../../../src/data/api/chat/chat-response-schema.ts';
 import { newId } from '../../../src/ids.ts';
-import { chatRoute } from '../../../src/inference/chat/chat.ts';
-import { strictCompletion } from '../../../src/inference/chat/chat-response-schema.ts';
 import { key, sdkStage } from '../sdk-stage.ts';
 
 /** Chat completions with the official package, both majors, over a socket. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import { connect } from '../../../src/data/upstream/connect.ts';
+import { loadModels } from '../../../src/data/upstream/models/models.ts';
 import type { HttpServer } from '../../../src/http/listen/server.ts';
-import { connect } from '../../../src/upstream/connect.ts';
-import { loadModels } from '../../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../../support/whole-gateway.ts';
 
 /** A gateway that asks another one in chat completions answers as that one does, byte for byte, but for ids and times. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { quickChatBody } from '../../../src/data/api/chat/quick-passing.ts';
+import { passingChat } from '../../../src/data/api/chat/read-passing.ts';
+import { quickModel } from '../../../src/data/request/body-reader.ts';
 import { Refused } from '../../../src/http/refused.ts';
 import { parseJson } from '../../../src/http/request/json.ts';
-import { quickChatBody } from '../../../src/inference/chat/quick-passing.ts';
-import { passingChat } from '../../../src/inference/chat/read-passing.ts';
-import { quickModel } from '../../../src/inference/route/body-reader.ts';
 import { Document, lentDocument } from '../../../src/json/document.ts';
 import { edited } from '../../../src/json/edits.ts';
 import { hosted, model } from '../hosted.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
+import { quickResponsesBody } from '../../../src/data/api/responses/quick-passing.ts';
+import { passingResponses } from '../../../src/data/api/responses/read-passing.ts';
+import { quickModel } from '../../../src/data/request/body-reader.ts';
 import { Refused } from '../../../src/http/refused.ts';
 import { parseJson } from '../../../src/http/request/json.ts';
-import { quickResponsesBody } from '../../../src/inference/responses/quick-passing.ts';
-import { passingResponses } from '../../../src/inference/responses/read-passing.ts';
-import { quickModel } from '../../../src/inference/route/body-reader.ts';
 import { Document, lentDocument } from '../../../src/json/document.ts';
 import { edited } from '../../../src/json/edits.ts';
 import { hosted, model } from '../hosted.ts';

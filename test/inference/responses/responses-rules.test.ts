@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { responsesRoute } from '../../../src/inference/responses/responses.ts';
-import { packThought } from '../../../src/inference/responses/thought.ts';
+import { responsesRoute } from '../../../src/data/api/responses/responses.ts';
+import { packThought } from '../../../src/data/api/responses/thought.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
 import { fixedClock } from '../../support/fixed-clock.ts';
 import { send } from '../call.ts';

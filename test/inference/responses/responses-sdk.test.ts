@@ -4,9 +4,9 @@ import OpenAI6 from 'openai-6';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../../src/clock.ts';
+import { strictResponse } from '../../../src/data/api/responses/response-schema.ts';
+import { responsesRoute } from '../../../src/data/api/responses/responses.ts';
 import { newId } from '../../../src/ids.ts';
-import { strictResponse } from '../../../src/inference/responses/response-schema.ts';
-import { responsesRoute } from '../../../src/inference/responses/responses.ts';
 import { key, sdkStage } from '../sdk-stage.ts';
 
 /** Responses with the official package, both majors, over a socket. */

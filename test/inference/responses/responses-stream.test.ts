@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { responsesRoute } from '../../../src/inference/responses/responses.ts';
-import { type AnswerBlock, type Chunk, type Delta, UpstreamError } from '../../../src/upstream/port.ts';
-import { chunksOf } from '../../../src/upstream/simulated/chunks.ts';
+import { responsesRoute } from '../../../src/data/api/responses/responses.ts';
+import { type AnswerBlock, type Chunk, type Delta, UpstreamError } from '../../../src/data/upstream/port.ts';
+import { chunksOf } from '../../../src/data/upstream/simulated/chunks.ts';
 import { send } from '../call.ts';
 import { FakeSink } from '../fake-sink.ts';
 import { hosted, model } from '../hosted.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Answer, AnswerBlock, GenerateRequest, InputBlock, Message } from '../../../src/upstream/port.ts';
+import type { Answer, AnswerBlock, GenerateRequest, InputBlock, Message } from '../../../src/data/upstream/port.ts';
 
 /**
  * Requests and answers of what the table of translations calls kept, for an API that is translated into messages: `chat` for chat

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { chatRoute } from '../../../src/inference/chat/chat.ts';
-import { chatForm } from '../../../src/inference/chat/chat-answer.ts';
-import { messagesRoute } from '../../../src/inference/messages/messages.ts';
-import { repeatedOf } from '../../../src/inference/responses/response-text.ts';
-import { responsesRoute } from '../../../src/inference/responses/responses.ts';
-import { responsesForm } from '../../../src/inference/responses/responses-form.ts';
-import { packThought } from '../../../src/inference/responses/thought.ts';
+import { chatRoute } from '../../../src/data/api/chat/chat.ts';
+import { chatForm } from '../../../src/data/api/chat/chat-answer.ts';
+import { messagesRoute } from '../../../src/data/api/messages/messages.ts';
+import { repeatedOf } from '../../../src/data/api/responses/response-text.ts';
+import { responsesRoute } from '../../../src/data/api/responses/responses.ts';
+import { responsesForm } from '../../../src/data/api/responses/responses-form.ts';
+import { packThought } from '../../../src/data/api/responses/thought.ts';
+import { readCompletion } from '../../../src/data/upstream/openai/chat-completion.ts';
+import { chatRequest } from '../../../src/data/upstream/openai/chat-request.ts';
+import { inexpressible } from '../../../src/data/upstream/openai/inexpressible.ts';
+import type { Answer, AnswerBlock, GenerateRequest, InputBlock } from '../../../src/data/upstream/port.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
-import { readCompletion } from '../../../src/upstream/openai/chat-completion.ts';
-import { chatRequest } from '../../../src/upstream/openai/chat-request.ts';
-import { inexpressible } from '../../../src/upstream/openai/inexpressible.ts';
-import type { Answer, AnswerBlock, GenerateRequest, InputBlock } from '../../../src/upstream/port.ts';
 import { serve, upstreamAt } from '../../upstream/mock.ts';
 import { completion, json } from '../../upstream/openai/mock.ts';
 import { options, request, user } from '../../upstream/requests.ts';
@@ -32,7 +32,7 @@ const routing = (upstream: ScriptedUpstream, api: keyof typeof answerIds, of: ob
 type Example = () => void | Promise<void>;
 type Examples = Readonly<Record<string, Example>>;
 
-const page = readFileSync(new URL('../../../src/inference/translation/README.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../src/data/api/translation/README.md', import.meta.url), 'utf8');
 /** The rows of each table, by the heading and whether they are of the request or of the answer. */
 const tables = new Map<string, Map<string, string>>();
 let heading = '';

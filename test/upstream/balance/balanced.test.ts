@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Canceller } from '../../../src/cancellation.ts';
-import { onSignal } from '../../../src/telemetry.ts';
-import { noTokens } from '../../../src/tokens.ts';
-import { balanced, newMember } from '../../../src/upstream/balance/balanced.ts';
+import { balanced, newMember } from '../../../src/data/upstream/balance/balanced.ts';
 import {
   type Chunk,
   type GenerateOptions,
@@ -12,7 +10,9 @@ import {
   type PassedRequest,
   type Upstream,
   UpstreamError,
-} from '../../../src/upstream/port.ts';
+} from '../../../src/data/upstream/port.ts';
+import { onSignal } from '../../../src/telemetry.ts';
+import { noTokens } from '../../../src/tokens.ts';
 import { answer, ScriptedUpstream } from '../../inference/scripted-upstream.ts';
 import { fixedClock } from '../../support/fixed-clock.ts';
 import { assemble, options, request } from '../requests.ts';

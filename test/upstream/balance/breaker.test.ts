@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Breaker } from '../../../src/upstream/balance/breaker.ts';
+import { Breaker } from '../../../src/data/upstream/balance/breaker.ts';
 import { fixedClock } from '../../support/fixed-clock.ts';
 
 /** The breaker of one upstream (contract L.2), with time that passes when it is told to. */

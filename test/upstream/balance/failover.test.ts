@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { connect } from '../../../src/upstream/connect.ts';
-import { loadModels } from '../../../src/upstream/models/models.ts';
-import type { Upstream } from '../../../src/upstream/port.ts';
+import { connect } from '../../../src/data/upstream/connect.ts';
+import { loadModels } from '../../../src/data/upstream/models/models.ts';
+import type { Upstream } from '../../../src/data/upstream/port.ts';
 import { apiKey, event, type Mock, recorded, recordedAnswer, recordedMessage, serve, serveRaw } from '../mock.ts';
 import { assemble, options, request } from '../requests.ts';
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Canceller } from '../../../src/cancellation.ts';
-import { balanced, newMember } from '../../../src/upstream/balance/balanced.ts';
-import { type Answer, type Upstream, UpstreamError } from '../../../src/upstream/port.ts';
+import { balanced, newMember } from '../../../src/data/upstream/balance/balanced.ts';
+import { type Answer, type Upstream, UpstreamError } from '../../../src/data/upstream/port.ts';
 import { answer } from '../../inference/scripted-upstream.ts';
 import { fixedClock } from '../../support/fixed-clock.ts';
 import { request } from '../requests.ts';

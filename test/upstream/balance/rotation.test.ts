@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Rotation } from '../../../src/upstream/balance/rotation.ts';
+import { Rotation } from '../../../src/data/upstream/balance/rotation.ts';
 
 const weights = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 16 });
 

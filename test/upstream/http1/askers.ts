@@ -1,11 +1,11 @@
 import { type AddressInfo, createServer, type LookupFunction, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../../src/clock.ts';
-import type { Asker, Connection, Origin } from '../../../src/upstream/http1/connection.ts';
-import { Pool } from '../../../src/upstream/http1/pool.ts';
-import { post } from '../../../src/upstream/http1/request.ts';
-import type { ResponseHead } from '../../../src/upstream/http1/response-head.ts';
-import { Sweep } from '../../../src/upstream/http1/sweep.ts';
+import type { Asker, Connection, Origin } from '../../../src/data/upstream/http1/connection.ts';
+import { Pool } from '../../../src/data/upstream/http1/pool.ts';
+import { post } from '../../../src/data/upstream/http1/request.ts';
+import type { ResponseHead } from '../../../src/data/upstream/http1/response-head.ts';
+import { Sweep } from '../../../src/data/upstream/http1/sweep.ts';
 
 export interface Server {
   readonly port: number;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { HttpFault } from '../../../src/upstream/http1/fault.ts';
-import type { ResponseHead } from '../../../src/upstream/http1/response-head.ts';
-import { ResponseParser, type ResponseReader } from '../../../src/upstream/http1/response-parser.ts';
+import { HttpFault } from '../../../src/data/upstream/http1/fault.ts';
+import type { ResponseHead } from '../../../src/data/upstream/http1/response-head.ts';
+import { ResponseParser, type ResponseReader } from '../../../src/data/upstream/http1/response-parser.ts';
 
 /** What a reader is told of an answer. */
 export interface Told {

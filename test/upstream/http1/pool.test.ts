@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { post } from '../../../src/upstream/http1/request.ts';
+import { post } from '../../../src/data/upstream/http1/request.ts';
 import { answer, ask, listen, onRequest, poolTo, Recorder } from './askers.ts';
 
 // Room for a machine that is busy with other things.

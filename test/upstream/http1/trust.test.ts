@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { HttpFault } from '../../../src/upstream/http1/fault.ts';
-import { type PinnedCa, trusting } from '../../../src/upstream/http1/trust.ts';
+import { HttpFault } from '../../../src/data/upstream/http1/fault.ts';
+import { type PinnedCa, trusting } from '../../../src/data/upstream/http1/trust.ts';
 import { type Certified, certificateAuthority, signedBy } from '../../support/certificates.ts';
 import { answer, ask, listen, onRequest, poolTo, Recorder } from './askers.ts';
 

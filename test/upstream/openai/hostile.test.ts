@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Answer, UpstreamError } from '../../../src/upstream/port.ts';
+import { type Answer, UpstreamError } from '../../../src/data/upstream/port.ts';
 import { serve, upstreamAt } from '../mock.ts';
 import { assemble, options, request } from '../requests.ts';
 import { both, chunk, completion, done, json, recorded, recordedCompletion, stream } from './mock.ts';

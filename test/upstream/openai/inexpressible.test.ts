@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { inexpressible } from '../../../src/upstream/openai/inexpressible.ts';
-import type { GenerateRequest, InputBlock } from '../../../src/upstream/port.ts';
+import { inexpressible } from '../../../src/data/upstream/openai/inexpressible.ts';
+import type { GenerateRequest, InputBlock } from '../../../src/data/upstream/port.ts';
 import { request, user } from '../requests.ts';
 
 /** What chat completions have no place for is named, with the place where it stands. */

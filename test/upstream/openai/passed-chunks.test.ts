@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PassedChunkReader } from '../../../src/upstream/openai/passed-chunks.ts';
-import { UpstreamError } from '../../../src/upstream/port.ts';
-import { EventFrames } from '../../../src/upstream/transport/event-frames.ts';
+import { PassedChunkReader } from '../../../src/data/upstream/openai/passed-chunks.ts';
+import { UpstreamError } from '../../../src/data/upstream/port.ts';
+import { EventFrames } from '../../../src/data/upstream/transport/event-frames.ts';
 
 /** Chunks that pass: each gets its own names, and what is read of them on the way is what is in them. */
 

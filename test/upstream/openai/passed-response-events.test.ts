@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PassedResponseReader } from '../../../src/upstream/openai/passed-response-events.ts';
-import { UpstreamError } from '../../../src/upstream/port.ts';
-import { EventFrames } from '../../../src/upstream/transport/event-frames.ts';
+import { PassedResponseReader } from '../../../src/data/upstream/openai/passed-response-events.ts';
+import { UpstreamError } from '../../../src/data/upstream/port.ts';
+import { EventFrames } from '../../../src/data/upstream/transport/event-frames.ts';
 
 /** Events of responses that pass: those with the response get its own names, all others stay, and what is read is what is in them. */
 

@@ -1,0 +1,235 @@
+import type { Clock } from '../../clock.ts';
+import { type Refusal, refusal } from '../../errors.ts';
+import { type Meter, type Metered, type Need, type RateLimitLease, unmetered } from '../../http/route.ts';
+import { countInactive, countRequest, start } from '../../limits/count-request.ts';
+import { administrationLines } from '../../limits/http/administration-headers.ts';
+import { creditLines, quotaLines } from '../../limits/http/headers.ts';
+import { waitAfter, waitOfInactive } from '../../limits/http/retry-after.ts';
+import { reserve } from '../../limits/reserve.ts';
+import { charge, enlarge, release, settle } from '../../limits/settle.ts';
+import { isRefused, type Refused, type Ticket } from '../../limits/window/ticket.ts';
+import type { LimitSubject, WindowStore } from '../../limits/window/window-store.ts';
+import type { Meter as Account, Asked } from '../account/meter.ts';
+import { limitRefusal } from './limit-refusal.ts';
+import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts';
+
+export interface Accounts {
+  /** Why no request may be given to an upstream; undefined if it may. */
+  readonly whyFull: string | undefined;
+  /** Null without credit. */
+  begin(asked: Asked): Account | null;
+}
+
+const noCredit = refusal('insufficient_credits');
+/** Contract M.5. */
+const noRoom = (why: string): Refusal =>
+  refusal('dependency_unavailable', {
+    message: `Requests for models are not taken at the moment: ${why}.`,
+    headers: { 'Retry-After': '1' },
+  });
+
+/** Counted when made; reports the windows that refused it. */
+export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
+  readonly principal: BearerPrincipal;
+  denied: Refusal | undefined = undefined;
+  spent = 0;
+  protected readonly clock: Clock;
+  protected readonly store: WindowStore;
+  protected readonly who: LimitSubject;
+  /** Bits of the limits that refused. */
+  protected why = 0;
+
+  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: LimitSubject) {
+    this.principal = principal;
+    this.clock = clock;
+    this.store = store;
+    this.who = who;
+  }
+
+  get account(): string {
+    return this.principal.organizationId;
+  }
+
+  get dated(): boolean {
+    const { stale, expiresAt } = this.principal;
+    return stale === true || (expiresAt !== null && expiresAt <= this.clock.wall());
+  }
+
+  get limited(): boolean {
+    return this.why !== 0;
+  }
+
+  refusal(need: Need): Refusal {
+    const wait = waitAfter(this.store, this.who, this.why, need, this.clock.monotonic());
+    return limitRefusal(wait, this.principal.sharesWindows);
+  }
+
+  reserve(_tokens: number): Refusal | undefined {
+    return undefined;
+  }
+  enlarge(_tokens: number): void {}
+  settle(): void {}
+  meter(_metered: Metered): Promise<Meter | Refusal> {
+    return Promise.resolve(unmetered);
+  }
+  end(): void {}
+  /** Of the credential's own windows. Unspecified: a route's group may have windows that it does not. */
+  abstract lines(): string;
+}
+
+/** Holds a request in flight by its ticket. */
+abstract class TicketLease extends CountedLease {
+  protected ticket: Ticket | null;
+
+  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: LimitSubject) {
+    super(principal, clock, store, who);
+    const outcome = start(store, who, clock.monotonic());
+    this.ticket = this.held(outcome);
+  }
+
+  protected held(outcome: Ticket | Refused): Ticket | null {
+    if (!isRefused(outcome)) return outcome;
+    this.why = outcome;
+    return null;
+  }
+
+  override end(): void {
+    if (this.ticket === null) return;
+    release(this.store, this.ticket);
+    this.ticket = null;
+  }
+}
+
+/** Requests, tokens and concurrency of key, project and organization. */
+export class InferenceLease extends TicketLease {
+  private reserved: Ticket | null = null;
+  private kept: Account | null = null;
+  private readonly accounts: Accounts;
+
+  constructor(principal: ProjectPrincipal, clock: Clock, store: WindowStore, who: LimitSubject, accounts: Accounts) {
+    super(principal, clock, store, who);
+    this.accounts = accounts;
+  }
+
+  /** Nothing if the client has gone: the upstream call is aborted before it begins. */
+  override reserve(tokens: number): Refusal | undefined {
+    if (this.ticket === null) return undefined;
+    const { whyFull } = this.accounts;
+    if (whyFull !== undefined) {
+      super.end();
+      return noRoom(whyFull);
+    }
+    const outcome = reserve(this.store, this.ticket, tokens, this.clock.monotonic());
+    this.ticket = this.held(outcome);
+    if (isRefused(outcome)) return this.refusal(tokens);
+    this.reserved = outcome;
+    return undefined;
+  }
+
+  /** None if the client has gone before the upstream was asked. */
+  override async meter(metered: Metered): Promise<Meter | Refusal> {
+    if (this.ticket === null) return unmetered;
+    const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
+    const { requestId, model, api, estimatedTokens, images, searches, maxTokens } = metered;
+    // Member by member: a spread costs a microsecond per request.
+    const asked = {
+      requestId,
+      model,
+      organizationId,
+      projectId,
+      keyId,
+      api,
+      estimatedTokens,
+      images,
+      searches,
+      maxTokens,
+    };
+    const account = this.accounts.begin(asked);
+    this.kept = account;
+    if (await account?.opened()) return account!;
+    this.kept = null;
+    this.end();
+    return account === null ? noCredit : noRoom(this.accounts.whyFull ?? 'their accounts cannot be written');
+  }
+
+  override enlarge(tokens: number): void {
+    if (this.reserved === null) return;
+    enlarge(this.store, this.reserved, tokens);
+    this.kept?.enlarge(tokens);
+  }
+
+  override settle(): void {
+    if (this.reserved !== null) charge(this.store, this.reserved, this.spent);
+  }
+
+  override end(): void {
+    this.kept?.end();
+    this.kept = null;
+    if (this.reserved === null) {
+      super.end();
+      return;
+    }
+    settle(this.store, this.reserved, this.spent);
+    this.reserved = null;
+    this.ticket = null;
+  }
+
+  override lines(): string {
+    return quotaLines(this.store, this.who, this.clock.monotonic());
+  }
+}
+
+export class CreditsLease extends CountedLease {
+  private readonly inference: WindowStore;
+  private readonly payer: LimitSubject;
+
+  constructor(
+    principal: BearerPrincipal,
+    clock: Clock,
+    own: readonly [WindowStore, LimitSubject],
+    inference: readonly [WindowStore, LimitSubject],
+  ) {
+    super(principal, clock, own[0], own[1]);
+    this.inference = inference[0];
+    this.payer = inference[1];
+    this.why = countRequest(this.store, this.who, clock.monotonic());
+  }
+
+  override lines(): string {
+    return creditLines(this.store, this.who, this.inference, this.payer, this.clock.monotonic());
+  }
+}
+
+/** Its project and organization are neither counted nor reported (contract F.3, F.5). */
+export class InactiveLease extends CountedLease {
+  private readonly tell: (why: number) => string;
+
+  /** @param tell the header lines of the key's windows, if a limit in `why` has refused */
+  constructor(
+    found: Identity,
+    refused: Refusal,
+    clock: Clock,
+    [store, who]: readonly [WindowStore, LimitSubject],
+    tell: (why: number) => string,
+  ) {
+    // Denied requests get no further, so nobody acts for it.
+    super(found as BearerPrincipal, clock, store, who);
+    this.why = countInactive(store, who, clock.monotonic());
+    this.denied = refused;
+    this.tell = tell;
+  }
+
+  override refusal(): Refusal {
+    return limitRefusal(waitOfInactive(this.store, this.who, this.why, this.clock.monotonic()));
+  }
+
+  override lines(): string {
+    return this.tell(this.why);
+  }
+}
+
+export class AdministrationLease extends TicketLease {
+  override lines(): string {
+    return administrationLines(this.store, this.who, this.why, this.clock.monotonic(), this.clock.wall());
+  }
+}

@@ -1,0 +1,78 @@
+import { type Refusal, refusal } from '../../errors.ts';
+import type { Wait } from '../../limits/http/retry-after.ts';
+import type { MetricName, ScopeName } from '../../limits/record/metrics.ts';
+
+/** `line`: a key whose windows other keys share. */
+type Whose = ScopeName | 'line';
+
+const whose: Readonly<Record<Whose, string>> = {
+  key: 'this API key',
+  line: 'this API key, together with those that it was rotated from or to,',
+  credential: 'this credential',
+  project: 'the project',
+  organization: 'the organization',
+};
+
+const what: Readonly<Record<MetricName, string>> = {
+  requests_per_minute: 'requests per minute',
+  requests_per_day: 'requests per day',
+  concurrent_requests: 'concurrent requests',
+  tokens_per_minute: 'tokens per minute',
+  tokens_per_day: 'tokens per day',
+};
+
+const inTime = (seconds: number): string => `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+
+const refused = (reason: string, seconds: number): Refusal =>
+  refusal('rate_limit_exceeded', {
+    message: `Rate limit exceeded: ${reason}. ${inTime(seconds)}`,
+    headers: { 'Retry-After': String(seconds) },
+  });
+
+class SaidOf {
+  /** By whole seconds to wait. */
+  readonly last = new Array<Said | undefined>(remembered).fill(undefined);
+  count = 0;
+}
+
+interface Said {
+  readonly limit: number;
+  readonly seconds: number;
+  readonly refusal: Refusal;
+}
+
+/** A power of two above 60. */
+const remembered = 64;
+
+/** Cached by scope, metric and seconds: a flood repeats few sentences, and a refusal must cost less than an answer. */
+const said = new Map(
+  Object.keys(whose).map((scope) => [scope, new Map(Object.keys(what).map((metric) => [metric, new SaidOf()]))]),
+);
+
+/** Names scope, metric, limit and seconds (contract F.6). @param shares whether the key's windows are its line's */
+export const limitRefusal = ({ scope, metric, limit, seconds }: Wait, shares = false): Refusal => {
+  const who: Whose = scope === 'key' && shares ? 'line' : scope;
+  const of = said.get(who)!.get(metric)!;
+  of.count += 1;
+  const place = seconds & (remembered - 1);
+  const last = of.last[place];
+  if (last?.seconds === seconds && last.limit === limit) return last.refusal;
+  const made = refused(`${whose[who]} is limited to ${limit} ${what[metric]}`, seconds);
+  of.last[place] = { limit, seconds, refusal: made };
+  return made;
+};
+
+/** For unknown credentials from one address (contract F.3). */
+export const addressRefusal = (seconds: number): Refusal => {
+  ofAddresses += 1;
+  return refused('too many requests with unknown credentials came from this address', seconds);
+};
+
+let ofAddresses = 0;
+
+/** Since the start, for limits that were named in a 429. */
+export const limitRefusals = (): { readonly scope: string; readonly metric: string; readonly count: number }[] =>
+  [
+    ...[...said].flatMap(([scope, metrics]) => [...metrics].map(([metric, { count }]) => ({ scope, metric, count }))),
+    { scope: 'address', metric: 'requests_per_minute', count: ofAddresses },
+  ].filter(({ count }) => count > 0);

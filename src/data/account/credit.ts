@@ -1,0 +1,76 @@
+import type { Settlement } from '../../domain/usage/usage-events.ts';
+
+/** In micro-dollars. */
+export interface Funds {
+  /** Credits less all charges in the event log. */
+  balanceOf(organizationId: string): number;
+  needsCredit(model: string): boolean;
+}
+
+/** Reserved for a request in flight. */
+export interface Hold {
+  /** May exceed the balance: no answer is refused midway (contract F.4). */
+  become(microDollars: number): void;
+  release(): void;
+}
+
+const add = (sums: Map<string, number>, of: string, amount: number): void => {
+  const sum = (sums.get(of) ?? 0) + amount;
+  if (sum === 0) sums.delete(of);
+  else sums.set(of, sum);
+};
+
+/** The log's balance, less unrecorded settlements and the most that requests in flight cost (contract M.1). */
+export class Credit {
+  readonly #funds: Funds;
+  readonly #held = new Map<string, number>();
+  readonly #pending = new Map<string, number>();
+  readonly #pendingOf = new Map<string, { readonly organizationId: string; readonly microDollars: number }>();
+
+  constructor(funds: Funds) {
+    this.#funds = funds;
+  }
+
+  balanceOf(organizationId: string): number {
+    return this.#funds.balanceOf(organizationId) - (this.#pending.get(organizationId) ?? 0);
+  }
+
+  /** Null if the balance does not cover it beside other holds. */
+  hold(organizationId: string, microDollars: number): Hold | null {
+    const free = this.balanceOf(organizationId) - (this.#held.get(organizationId) ?? 0);
+    // Free requests are allowed even with debts.
+    if (microDollars > 0 && free < microDollars) return null;
+    let held = microDollars;
+    add(this.#held, organizationId, held);
+    return {
+      become: (amount) => {
+        add(this.#held, organizationId, amount - held);
+        held = amount;
+      },
+      release: () => {
+        add(this.#held, organizationId, -held);
+        held = 0;
+      },
+    };
+  }
+
+  settled({ organization_id, request_id, micro_dollars }: Settlement): void {
+    if (micro_dollars === 0) return;
+    add(this.#pending, organization_id, micro_dollars);
+    this.#pendingOf.set(request_id, { organizationId: organization_id, microDollars: micro_dollars });
+  }
+
+  get pending(): number {
+    return this.#pendingOf.size;
+  }
+
+  /** The balance now has these charges, of any gateway. */
+  recorded(requestIds: readonly string[]): void {
+    for (const id of requestIds) {
+      const charge = this.#pendingOf.get(id);
+      if (charge === undefined) continue;
+      this.#pendingOf.delete(id);
+      add(this.#pending, charge.organizationId, -charge.microDollars);
+    }
+  }
+}

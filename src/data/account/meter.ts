@@ -1,0 +1,178 @@
+import type { Clock, Millis } from '../../clock.ts';
+import { microDollarsOf, mostMicroDollarsOf, type Price } from '../../domain/usage/charge.ts';
+import type { Api, UsageSource } from '../../domain/usage/usage-events.ts';
+import { inputOf, noTokens, type Usage } from '../../tokens.ts';
+import type { Credit, Hold } from './credit.ts';
+import { begunCost } from './journal/entry.ts';
+import type { GroupCommit } from './journal/group-commit.ts';
+
+export interface Asked {
+  readonly requestId: string;
+  readonly model: string;
+  readonly organizationId: string;
+  readonly projectId: string;
+  readonly keyId: string;
+  readonly api: Api;
+  readonly estimatedTokens: number;
+  readonly images: number;
+  readonly searches: number;
+  readonly maxTokens: number;
+}
+
+/** In micro-dollars (contract M.1): caching and service tier are unknown before. */
+export const mostOf = (
+  price: Price,
+  input_tokens: number,
+  output_tokens: number,
+  images: number,
+  searches = 0,
+): number => {
+  const taken = { ...noTokens, input_tokens, output_tokens, images };
+  return mostMicroDollarsOf(price, searches === 0 ? taken : { ...taken, details: { web_search: searches } });
+};
+
+const largest = Number.MAX_SAFE_INTEGER;
+/** Upstream values need not be counts. */
+const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count), largest) : 0);
+
+export interface MeterOptions {
+  readonly asked: Asked;
+  readonly price: Price;
+  readonly journal: Pick<GroupCommit, 'begin' | 'settle'>;
+  readonly clock: Clock;
+  readonly credit: Pick<Credit, 'settled'>;
+  readonly hold: Hold | null;
+  /** Of a request that ends without an answer; default 499. */
+  readonly cutStatus?: () => number;
+}
+
+/** Settled once by the first of the answer's end and the request's (contract M.2). */
+export class Meter {
+  readonly #asked: Asked;
+  readonly #price: Price;
+  readonly #journal: Pick<GroupCommit, 'settle'>;
+  readonly #clock: Clock;
+  readonly #hold: Hold | null;
+  readonly #credit: Pick<Credit, 'settled'>;
+  readonly #cutStatus: () => number;
+  readonly #askedAt: Millis;
+  #usage: Usage = noTokens;
+  #sentTokens = 0;
+  #firstTokenMs: number | null = null;
+  #written: Promise<boolean>;
+  #isOpen = false;
+  #isOver = false;
+
+  /** Opens the account. Its request may be given to its upstream once `opened` says so. */
+  constructor({ asked, price, journal, clock, credit, hold, cutStatus }: MeterOptions) {
+    this.#asked = asked;
+    this.#credit = credit;
+    this.#hold = hold;
+    this.#cutStatus = cutStatus ?? (() => 499);
+    this.#price = price;
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#askedAt = clock.monotonic();
+    const { estimatedTokens, images } = asked;
+    this.#written = journal.begin({
+      request_id: asked.requestId,
+      organization_id: asked.organizationId,
+      project_id: asked.projectId,
+      key_id: asked.keyId,
+      model: price.model,
+      api: asked.api,
+      price: price.id,
+      asked_at: clock.wall(),
+      input_tokens: estimatedTokens,
+      images,
+      micro_dollars: begunCost(price, estimatedTokens, images),
+    });
+  }
+
+  /** Resolves to whether the beginning is written. If not, nothing is held or settled for the request any more. */
+  async opened(): Promise<boolean> {
+    this.#isOpen = await this.#written;
+    if (!this.#isOpen) {
+      this.#isOver = true;
+      this.#hold?.release();
+    }
+    return this.#isOpen;
+  }
+
+  /** Resolves once all lines of the account so far are written. */
+  get written(): Promise<unknown> {
+    return this.#written;
+  }
+
+  /** @param sentTokens of output so far, estimated */
+  progress(usage: Usage, sentTokens: number): void {
+    this.#usage = usage;
+    this.#sentTokens = sentTokens;
+    if (sentTokens > 0) this.#firstTokenMs ??= this.#clock.monotonic() - this.#askedAt;
+  }
+
+  /** Called before the last byte is sent. @param sentTokens if the upstream counts none */
+  complete(usage: Usage, sentTokens: number, status = 200): void {
+    this.progress(usage, sentTokens);
+    const isUsage = usage.isPartial !== true && (usage.output_tokens > 0 || sentTokens === 0);
+    this.#settle(status, this.#sentSoFar(isUsage), isUsage);
+  }
+
+  /** `status` is the client's. Without any of an answer it costs nothing. */
+  fail(status: number): void {
+    const hasCome = this.#sentTokens > 0 || inputOf(this.#usage) > 0;
+    this.#settle(status, this.#sentSoFar(), false, hasCome);
+  }
+
+  /** @param tokens of input and output together */
+  enlarge(tokens: number): void {
+    if (this.#isOver) return;
+    const { estimatedTokens, images, searches } = this.#asked;
+    this.#hold?.become(mostOf(this.#price, estimatedTokens, tokens - estimatedTokens, images, searches));
+  }
+
+  /** Settles it if nothing has. A request that was never given to its upstream costs nothing. */
+  end(): void {
+    this.#settle(this.#cutStatus(), this.#sentSoFar(), false, this.#isOpen);
+  }
+
+  #sentSoFar(isUsage = false): number {
+    return isUsage ? this.#usage.output_tokens : Math.max(this.#sentTokens, this.#usage.output_tokens);
+  }
+
+  #settle(status: number, output: number, isFinal: boolean, isCharged = true): void {
+    if (this.#isOver) return;
+    const { requestId, organizationId, projectId, keyId, api, estimatedTokens, images } = this.#asked;
+    const usage = this.#usage;
+    const isReported = inputOf(usage) > 0;
+    const source: UsageSource = isReported ? (isFinal ? 'final' : 'partial') : 'estimated';
+    const counted = {
+      input_tokens: isReported ? whole(usage.input_tokens) : isCharged ? estimatedTokens : 0,
+      output_tokens: whole(output),
+      cache_creation_input_tokens: whole(usage.cache_creation_input_tokens),
+      cache_read_input_tokens: whole(usage.cache_read_input_tokens),
+      images: isCharged ? images : 0,
+    };
+    const taken = isCharged && usage.details ? { ...counted, details: usage.details } : counted;
+    this.#isOver = true;
+    const settlement = {
+      request_id: requestId,
+      organization_id: organizationId,
+      project_id: projectId,
+      key_id: keyId,
+      model: this.#price.model,
+      api,
+      ...taken,
+      usage_source: source,
+      price: this.#price.id,
+      micro_dollars: microDollarsOf(this.#price, taken),
+      status,
+      settled_at: this.#clock.wall(),
+      duration_ms: Math.round(this.#clock.monotonic() - this.#askedAt),
+      first_token_ms: this.#firstTokenMs === null ? null : Math.round(this.#firstTokenMs),
+    };
+    this.#written = this.#journal.settle(settlement);
+    this.#credit.settled(settlement);
+    this.#hold?.release();
+  }
+}

@@ -1,0 +1,100 @@
+import type { Refusal } from '../../../errors.ts';
+import { failure } from '../../../http/error-envelopes.ts';
+import type { Hold } from '../../../http/route.ts';
+import type { AnswerForm } from '../../reply/answer-form.ts';
+import { textIn } from '../../reply/kept.ts';
+import { AnswerWithheld } from '../../reply/upstream-refusal.ts';
+import type { Answer, Chunk } from '../../upstream/port.ts';
+import { dataOf } from '../../upstream/transport/event-frames.ts';
+import { type Emit, type ItemEvents, itemEvents } from './item-events.ts';
+import { itemId, outputItem } from './output-items.ts';
+import { type ResponseEnvelope, responseText, statusAfter } from './response-text.ts';
+
+export const responsesForm = (envelope: ResponseEnvelope): AnswerForm => {
+  let next = 0;
+  const emit: Emit = (type, members) => {
+    const event = `event: ${type}\ndata: {"type":"${type}","sequence_number":${next},${members}}\n\n`;
+    next += 1;
+    return event;
+  };
+  return {
+    family: 'chat',
+    whole: (answer) => wholeResponse(envelope, answer),
+    events: (_, hold) => responseEvents(envelope, emit, hold),
+    ping: ': ping\n\n',
+    error: (refused, requestId, passed) => {
+      if (passed !== undefined) next = numberAfter(passed) ?? next;
+      return emit('error', errorMembers(refused, requestId));
+    },
+  };
+};
+
+const wholeResponse = (envelope: ResponseEnvelope, { content, stop_reason, usage }: Answer): string => {
+  const status = statusAfter(stop_reason);
+  const { id, asSummary } = envelope;
+  const items = content.map((block, index) => {
+    // Only the last item can have been cut off.
+    const ended = index === content.length - 1 ? status : 'completed';
+    return JSON.stringify(outputItem(block, itemId(id, block.type, index), { status: ended, asSummary }));
+  });
+  return responseText(envelope, status, items, usage);
+};
+
+/** Copies of the output that are kept until its end. */
+const timesRepeated = 4;
+
+const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((chunk: Chunk) => string) => {
+  /** Ended items, as JSON. */
+  const items: string[] = [];
+  let open: ItemEvents | null = null;
+  const close = (status: 'completed' | 'incomplete'): string => {
+    if (open === null) return '';
+    const { events, item } = open.end(status);
+    items.push(item);
+    open = null;
+    return events;
+  };
+  return (chunk) => {
+    switch (chunk.type) {
+      case 'start': {
+        const response = `"response":${responseText(envelope, 'in_progress', [], null)}`;
+        return emit('response.created', response) + emit('response.in_progress', response);
+      }
+      case 'block_start': {
+        // An item followed by another was not cut off.
+        const before = close('completed');
+        const index = items.length;
+        const { id, asSummary } = envelope;
+        open = itemEvents(emit, chunk.block, { id: itemId(id, chunk.block.type, index), index, asSummary });
+        return before + open.begin();
+      }
+      case 'block_delta': {
+        const full = hold(timesRepeated * Buffer.byteLength(textIn(chunk.delta)));
+        if (full !== undefined) throw new AnswerWithheld(full);
+        return open!.delta(chunk.delta);
+      }
+      case 'block_stop':
+        return '';
+      case 'end': {
+        const status = statusAfter(chunk.stop_reason);
+        const before = close(status);
+        return before + emit(`response.${status}`, `"response":${responseText(envelope, status, items, chunk.usage)}`);
+      }
+    }
+  };
+};
+
+/** Undefined if the upstream numbers none. */
+const numberAfter = (events: Buffer): number | undefined => {
+  const before = events.lastIndexOf('\n\n', -3);
+  const data = dataOf(before === -1 ? events : events.subarray(before));
+  const { sequence_number: last } = JSON.parse(data!) as { readonly sequence_number?: unknown };
+  return Number.isSafeInteger(last) ? (last as number) + 1 : undefined;
+};
+
+/** Flat for event readers, and as an `error` (contract G.7). */
+const errorMembers = (refused: Refusal, requestId: string): string => {
+  const { error } = failure(refused, 'chat', requestId).body as { readonly error: Readonly<Record<string, unknown>> };
+  const { code, message, param } = error;
+  return JSON.stringify({ code, message, param, error }).slice(1, -1);
+};

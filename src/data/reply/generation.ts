@@ -1,0 +1,26 @@
+import type { Cancellation } from '../../cancellation.ts';
+import type { Clock } from '../../clock.ts';
+import type { Hold } from '../../http/route.ts';
+import type { Account } from '../account/account.ts';
+import type { GenerateOptions } from '../upstream/port.ts';
+import type { AnswerForm } from './answer-form.ts';
+import type { AnswerWatch } from './answer-watch.ts';
+import type { After } from './event-output.ts';
+
+/** What remains of a request given to its upstream, without the request, which may be large. */
+export interface Generation {
+  readonly form: AnswerForm;
+  readonly estimatedTokens: number;
+  readonly account: Account;
+  readonly hold: Hold;
+  readonly requestId: string;
+  readonly trace: GenerateOptions['trace'];
+  readonly signal: Cancellation;
+  /** Null without response policies. */
+  readonly watch: AnswerWatch | null;
+}
+
+export interface Timing {
+  readonly clock: Clock;
+  readonly after: After;
+}

@@ -1,0 +1,166 @@
+import { isRefusal } from '../../errors.ts';
+import { failure } from '../../http/error-envelopes.ts';
+import type { Reply } from '../../http/route.ts';
+import type { ResponseText } from '../../rules/text/request-text.ts';
+import type { Count } from '../account/account.ts';
+import { writtenBytesOf } from '../upstream/estimate.ts';
+import { writtenBytesIn } from '../upstream/openai/written.ts';
+import type {
+  Answer,
+  GenerateOptions,
+  GenerateRequest,
+  PassedAnswer,
+  PassedRequest,
+  Passing,
+  Upstream,
+  WrittenRequest,
+} from '../upstream/port.ts';
+import { type AnswerWatch, answerOf, judgeWhole, passedText } from './answer-watch.ts';
+import type { Generation, Timing } from './generation.ts';
+import { watchedChunks, watchedEvents } from './held.ts';
+import { firstPiece, type Piece, translatedPieces } from './pieces.ts';
+import { inTime } from './slow-start.ts';
+import { streamAnswer } from './stream.ts';
+import { AnswerWithheld, tellOperator, upstreamRefusal } from './upstream-refusal.ts';
+
+const streamHeaders = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache',
+  'X-Accel-Buffering': 'no',
+};
+
+/** The client has left; not sent. */
+export const abandoned: Reply = { status: 499, body: '{}' };
+
+/** An answer in one piece, in the form of the client's API. */
+interface Whole extends Count {
+  readonly body: () => object | string | Uint8Array;
+  /** Bytes of its text. */
+  readonly written: () => number;
+  /** As policies read it. */
+  readonly text: (watch: AnswerWatch) => ResponseText;
+}
+
+const translatedWhole = (answer: Answer, { form }: Generation): Whole => {
+  const { content, usage } = answer;
+  const written = () => writtenBytesOf(content);
+  return {
+    usage,
+    outputBytes: usage.output_tokens > 0 ? 0 : written(),
+    written,
+    body: () => form.whole(answer),
+    text: (watch) => answerOf(content, answer, watch),
+  };
+};
+
+const passedWhole = ({ body, usage, outputBytes }: PassedAnswer): Whole => ({
+  usage,
+  outputBytes,
+  written: () => writtenBytesIn(body),
+  body: () => body,
+  text: (watch) => passedText(watch, body),
+});
+
+/** Settles a whole answer, and sends it or the refusal of the policy that withholds it. */
+const wholeReply = async (asked: Promise<Whole>, generation: Generation): Promise<Reply> => {
+  const { account, watch, form, requestId } = generation;
+  try {
+    const whole = await asked;
+    account.arrived(whole, whole.written);
+    const judged = watch === null ? {} : await judgeWhole(watch, () => whole.text(watch), requestId);
+    const reply: Reply = isRefusal(judged)
+      ? failure(judged, form.family, requestId)
+      : { status: 200, headers: judged, body: whole.body() };
+    account.completeWhole(reply.status);
+    await account.written;
+    return reply;
+  } catch (error) {
+    return failedReply(error, generation);
+  }
+};
+
+/** Failures before the first event are ordinary errors (contract G.5). */
+const streamedReply = async (pieces: AsyncIterator<Piece>, generation: Generation, timing: Timing): Promise<Reply> => {
+  try {
+    const first = await inTime(firstPiece(pieces), timing.after);
+    return {
+      status: 200,
+      headers: streamHeaders,
+      stream: (sink) => streamAnswer(sink, { first, pieces, generation, ...timing }),
+    };
+  } catch (error) {
+    return failedReply(error, generation);
+  }
+};
+
+/** Usage that an upstream counts is charged even if no answer comes. */
+const optionsOf = (generation: Generation): GenerateOptions => {
+  const { account, signal, requestId, trace } = generation;
+  return {
+    signal,
+    requestId,
+    trace,
+    counted: (usage) => account.counted(usage),
+    hold: holdingWhole(generation),
+  };
+};
+
+/** Without room for more, what has come is charged, estimated by its bytes. */
+const holdingWhole = ({ hold, account }: Generation): GenerateOptions['hold'] => {
+  let come = 0;
+  return (bytes) => {
+    come += bytes;
+    const refused = hold(bytes);
+    if (refused === undefined) return;
+    account.withheld(come);
+    throw new AnswerWithheld(refused);
+  };
+};
+
+/** Answers with what the upstream says, in the form of the client's API. */
+export const translatedReply = (
+  { upstream, request }: { readonly upstream: Upstream; readonly request: GenerateRequest | WrittenRequest },
+  isStreamed: boolean,
+  generation: Generation,
+  timing: Timing,
+): Promise<Reply> => {
+  const options = optionsOf(generation);
+  if (!isStreamed) {
+    return wholeReply(
+      upstream.answer(request, options).then((answer) => translatedWhole(answer, generation)),
+      generation,
+    );
+  }
+  const { form, estimatedTokens, hold } = generation;
+  const chunks = watchedChunks(upstream.stream(request, options), generation);
+  return streamedReply(translatedPieces(chunks, form.events(estimatedTokens, hold)), generation, timing);
+};
+
+/** Answers with the upstream's own bytes. */
+export const passedReply = (
+  passing: Passing,
+  request: PassedRequest,
+  isStreamed: boolean,
+  generation: Generation,
+  timing: Timing,
+): Promise<Reply> => {
+  const options = optionsOf(generation);
+  if (!isStreamed) return wholeReply(passing.answer(request, options).then(passedWhole), generation);
+  const pieces = watchedEvents(passing.stream(request, options), generation);
+  return streamedReply(pieces[Symbol.asyncIterator](), generation, timing);
+};
+
+const failedReply = async (error: unknown, { form, account, signal, requestId }: Generation): Promise<Reply> => {
+  if (signal.aborted) return abandoned;
+  const refused = upstreamRefusal(error);
+  if (refused === null) {
+    account.fail(error, 500);
+    await account.written;
+    throw error;
+  }
+  tellOperator(error, requestId);
+  const reply = failure(form.inPlace?.(refused) ?? refused, form.family, requestId);
+  account.fail(error, reply.status);
+  await account.written;
+  return reply;
+};

@@ -1,0 +1,48 @@
+import { jsonText } from '../../../json/exact-number.ts';
+import type { Secret } from '../../../secrets/secret.ts';
+import type { ReachedAnthropic } from '../models/model-schema.ts';
+import type { CountRequest, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';
+import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
+import { Endpoint, type EndpointDependencies } from '../transport/endpoint.ts';
+import { bodyIn } from '../transport/written.ts';
+import { EventReader } from './anthropic-events.ts';
+import { readMessage } from './anthropic-message.ts';
+import { countTokens } from './count-tokens.ts';
+import { passingMessages } from './passing.ts';
+
+export interface AnthropicDependencies extends EndpointDependencies {
+  readonly contextLength: number;
+}
+
+const path = '/v1/messages';
+
+export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: AnthropicDependencies): Upstream => {
+  const endpoint = new Endpoint(declared, headersOf, dependencies);
+  const { contextLength } = dependencies;
+  return {
+    answer: (request, options) =>
+      wholeAnswer(endpoint, { path, body: bodyOf(request, false) }, options, (document) =>
+        readMessage(textOf(document), contextLength),
+      ),
+    stream: (request, options) =>
+      streamedAnswer(endpoint, { path, body: bodyOf(request, true) }, options, new EventReader(contextLength)),
+    countTokens: (request, options) =>
+      countTokens(endpoint, bodyIn(request) ?? Buffer.from(jsonText(request)), {}, options),
+    written: (request, purpose) => [
+      { body: purpose === 'count' ? Buffer.from(jsonText(request)) : bodyOf(request, purpose === 'stream') },
+    ],
+    passing: { messages: passingMessages(endpoint) },
+    close: () => endpoint.close(),
+  };
+};
+
+const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requestId: string) => ({
+  'anthropic-version': '2023-06-01',
+  ...asked,
+  'x-api-key': apiKey.reveal(),
+  'x-request-id': requestId,
+});
+
+/** Kept outside the engine's heap while the upstream is silent. */
+const bodyOf = (request: GenerateRequest | CountRequest | WrittenRequest, stream: boolean): Buffer =>
+  bodyIn(request) ?? Buffer.from(jsonText({ ...request, stream }));

@@ -1,0 +1,127 @@
+import { jsonText } from '../../../json/exact-number.ts';
+import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** How servers of the API differ. */
+export interface ChatDialect {
+  readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
+  readonly thinks: boolean;
+}
+
+/** For a request that is not `inexpressible`. `src/data/api/translation/README.md` has each part. */
+export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: ChatDialect): Fields => {
+  const { model, max_tokens, messages, system, temperature, top_p, stop_sequences, tools, metadata } = request;
+  return {
+    model,
+    [dialect.maxTokensName]: max_tokens,
+    messages: [...systemMessages(system), ...messages.flatMap(messagesOf)],
+    temperature,
+    top_p,
+    stop: stop_sequences?.length ? stop_sequences : undefined,
+    ...(tools !== undefined && { tools: tools.map(functionOf), ...choiceOf(request.tool_choice) }),
+    response_format: formatOf(request.output_config),
+    reasoning_effort: dialect.thinks ? effortOf(request) : undefined,
+    user: metadata?.user_id,
+    ...(stream ? { stream, stream_options: { include_usage: true } } : { stream }),
+  };
+};
+
+const systemMessages = (system: GenerateRequest['system']): readonly Fields[] =>
+  system === undefined || system.length === 0 ? [] : [{ role: 'system', content: textContent(system) }];
+
+/** Tool results are messages of their own and must follow the calls. */
+const messagesOf = ({ role, content }: Message): readonly Fields[] => {
+  if (typeof content === 'string') return [{ role, content }];
+  if (role === 'assistant') return [assistantOf(content)];
+  if (role === 'system') return [{ role, content: textContent(content) }];
+  const results = content.filter(({ type }) => type === 'tool_result').map(resultOf);
+  const parts = content.filter(({ type }) => type !== 'tool_result');
+  return parts.length === 0 ? results : [...results, { role, content: partsOf(parts) }];
+};
+
+const assistantOf = (blocks: readonly InputBlock[]): Fields => {
+  const texts = blocks.filter(({ type }) => type === 'text');
+  const thoughts = blocks.filter(({ type }) => type === 'thinking').map(({ thinking }) => thinking);
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf);
+  const content = texts.length > 0 ? textContent(texts) : calls.length > 0 ? null : '';
+  return {
+    role: 'assistant',
+    content,
+    ...(thoughts.length > 0 && { reasoning_content: thoughts.join('\n') }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+};
+
+const callOf = ({ id, name, input }: InputBlock): Fields => ({
+  id,
+  type: 'function',
+  function: { name, arguments: jsonText(input) },
+});
+
+/** The API has no field for a failure. */
+const resultOf = ({ tool_use_id, content, is_error }: InputBlock): Fields => {
+  const blocks = (content ?? '') as string | readonly InputBlock[];
+  const said = blocks.length === 0 ? '' : textContent(blocks);
+  return { role: 'tool', tool_call_id: tool_use_id, content: is_error === true ? failed(said) : said };
+};
+
+const failed = (said: ReturnType<typeof textContent>): ReturnType<typeof textContent> => {
+  if (typeof said !== 'string') return [{ type: 'text', text: 'Error:' }, ...said];
+  return said === '' ? 'Error' : `Error: ${said}`;
+};
+
+/** A single text is a string: some servers do not take parts everywhere. */
+const textContent = (content: string | readonly InputBlock[]): string | readonly Fields[] => {
+  if (typeof content === 'string') return content;
+  const [only] = content;
+  return content.length === 1 ? (only!.text as string) : content.map(partOf);
+};
+
+const partsOf = (blocks: readonly InputBlock[]): string | readonly Fields[] =>
+  blocks.every(({ type }) => type === 'text') ? textContent(blocks) : blocks.map(partOf);
+
+interface Source {
+  readonly type: string;
+  readonly media_type: string;
+  readonly data: string;
+  readonly url: string;
+}
+
+const partOf = (block: InputBlock): Fields => {
+  const { type, text, title } = block;
+  if (type === 'text') return { type, text };
+  const source = block.source as Source;
+  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
+  if (type === 'image') return { type: 'image_url', image_url: { url } };
+  return { type: 'file', file: { filename: title ?? 'document.pdf', file_data: url } };
+};
+
+const functionOf = ({ name, description, input_schema, strict }: Tool): Fields => ({
+  type: 'function',
+  function: { name, description, parameters: input_schema, ...(strict != null && { strict }) },
+});
+
+const choiceOf = (choice: ToolChoice | undefined): Fields => {
+  if (choice === undefined) return {};
+  const { type, name, disable_parallel_tool_use: once } = choice;
+  return { tool_choice: nameOf(type, name), ...(once === true && { parallel_tool_calls: false }) };
+};
+
+const nameOf = (type: ToolChoice['type'], name: string | undefined): unknown => {
+  if (type === 'tool') return { type: 'function', function: { name } };
+  return type === 'any' ? 'required' : type;
+};
+
+/** A bare object type is JSON mode; every other schema is strict. */
+const formatOf = (output: GenerateRequest['output_config']): unknown => {
+  const schema = output?.format?.schema;
+  if (schema === undefined) return undefined;
+  if (schema.type === 'object' && Object.keys(schema).length === 1) return { type: 'json_object' };
+  return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
+};
+
+const effortOf = ({ thinking, output_config: output }: GenerateRequest): string | undefined => {
+  if (thinking === undefined) return undefined;
+  return thinking.type === 'disabled' ? 'none' : (output?.effort ?? 'medium');
+};

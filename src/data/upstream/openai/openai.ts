@@ -1,0 +1,62 @@
+import { jsonText } from '../../../json/exact-number.ts';
+import type { Secret } from '../../../secrets/secret.ts';
+import type { ReachedOpenai } from '../models/model-schema.ts';
+import type { GenerateOptions, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';
+import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
+import { Endpoint, type EndpointDependencies } from '../transport/endpoint.ts';
+import { bodyIn } from '../transport/written.ts';
+import { ChatChunkReader } from './chat-chunks.ts';
+import { type CallId, readCompletion } from './chat-completion.ts';
+import { type ChatDialect, chatRequest } from './chat-request.ts';
+import { inexpressible } from './inexpressible.ts';
+import { passingChat, passingResponses } from './passing.ts';
+
+export interface OpenaiDependencies extends EndpointDependencies {
+  readonly contextLength: number;
+  /** Whether the model is declared to reason. */
+  readonly thinks: boolean;
+}
+
+const path = '/v1/chat/completions';
+
+export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDependencies): Upstream => {
+  const endpoint = new Endpoint(declared, headersOf, dependencies);
+  const { contextLength, thinks } = dependencies;
+  const dialect: ChatDialect = { maxTokensName: declared.max_tokens_name, thinks };
+  const bodyOf = (request: GenerateRequest, stream: boolean): Buffer =>
+    Buffer.from(jsonText(chatRequest(request, stream, dialect)));
+  const outgoing = (request: GenerateRequest | WrittenRequest, stream: boolean) => ({
+    path,
+    isTranslated: true,
+    body: bodyIn(request) ?? bodyOf(request as GenerateRequest, stream),
+  });
+  return {
+    inexpressible,
+    answer: (request, options) =>
+      wholeAnswer(endpoint, outgoing(request, false), options, (document) =>
+        readCompletion(textOf(document), contextLength, callIds(options)),
+      ),
+    stream: (request, options) =>
+      streamedAnswer(endpoint, outgoing(request, true), options, new ChatChunkReader(contextLength, callIds(options))),
+    // The API does not count.
+    written: (request, purpose) =>
+      purpose === 'count' ? [null] : [{ body: bodyOf(request as GenerateRequest, purpose === 'stream') }],
+    passing: {
+      chat: passingChat(endpoint),
+      ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint) }),
+    },
+    close: () => endpoint.close(),
+  };
+};
+
+/** OpenAI's name of the request id: some servers refuse an `x-request-id` that is no UUID. */
+const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requestId: string) => {
+  const key = apiKey.reveal();
+  const headers = { ...asked, 'x-client-request-id': requestId };
+  return key === '' ? headers : { ...headers, authorization: `Bearer ${key}` };
+};
+
+const callIds =
+  ({ requestId }: GenerateOptions): CallId =>
+  (index) =>
+    `call_${requestId.replace(/^req_/, '')}_${index}`;

@@ -1,0 +1,188 @@
+import type { Clock } from '../../../clock.ts';
+import type { Secret } from '../../../secrets/secret.ts';
+import { Pool } from '../http1/pool.ts';
+import { type HttpRequest, post } from '../http1/request.ts';
+import type { ResponseHead } from '../http1/response-head.ts';
+import { Sweep } from '../http1/sweep.ts';
+import { trusting } from '../http1/trust.ts';
+import { isPrivateAddress } from '../models/base-url.ts';
+import type { ReachedEndpoint } from '../models/model-schema.ts';
+import type { GenerateOptions } from '../port.ts';
+import type { Random } from '../seed.ts';
+import { sleep as realSleep, type Sleep } from '../sleep.ts';
+import { Exchange } from './exchange.ts';
+import { guardedLookup, type Resolve } from './guarded-lookup.ts';
+import { type Deadlines, maxErrorBytes, maxErrorMs } from './limits.ts';
+import { RetryBudget } from './retry-budget.ts';
+import {
+  type Hide,
+  isConnectionFailure,
+  isTimeout,
+  malformed,
+  retryAfterSeconds,
+  statusError,
+  transportError,
+} from './upstream-errors.ts';
+
+export interface EndpointDependencies {
+  readonly clock: Clock;
+  readonly sleep?: Sleep | undefined;
+  readonly random?: Random | undefined;
+  /** Whether a lost connection is retried; false if another upstream is asked instead. */
+  readonly repeats?: boolean | undefined;
+  /** Name resolution, `dns.lookup` by default. */
+  readonly resolve?: Resolve | undefined;
+}
+
+/** Or earlier, as the upstream names it. */
+const keepMs = 30_000;
+/** A retry comes after 10 to 110 ms. */
+const [leastPauseMs, pauseSpreadMs] = [10, 100];
+
+export interface Outgoing {
+  /** Below the base URL, such as `/v1/messages`. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** The body is not the client's: places in it must not be reported. */
+  readonly isTranslated?: boolean;
+}
+
+/** Id and credential override the client's headers. */
+export type HeadersOf = (
+  asked: Readonly<Record<string, string>>,
+  apiKey: Secret,
+  requestId: string,
+) => Readonly<Record<string, string>>;
+
+export class Endpoint {
+  readonly #pool: Pool;
+  readonly #path: string;
+  readonly #headersOf: HeadersOf;
+  readonly #apiKey: Secret;
+  /** With the port where it is not the usual one. */
+  readonly #host: string;
+  /** Matched in any case. */
+  readonly #hostname: RegExp;
+  readonly #deadlines: Deadlines;
+  readonly #clock: Clock;
+  readonly #sleep: Sleep;
+  readonly #random: Random;
+  readonly #retries: RetryBudget | null;
+
+  constructor(declared: ReachedEndpoint, headersOf: HeadersOf, dependencies: EndpointDependencies) {
+    const url = new URL(declared.base_url);
+    const { clock, sleep = realSleep, random = Math.random, repeats = true, resolve } = dependencies;
+    const isTls = url.protocol === 'https:';
+    this.#pool = new Pool(
+      {
+        host: url.hostname.replace(/^\[|\]$/g, ''),
+        port: Number(url.port) || (isTls ? 443 : 80),
+        trust: isTls ? trusting(declared.ca) : null,
+        lookup: guardedLookup((address) => declared.private_network || !isPrivateAddress(address), resolve),
+        connectMs: declared.connect_timeout_ms,
+        keepMs,
+      },
+      declared.connections,
+      new Sweep(clock),
+    );
+    this.#path = url.pathname.replace(/\/$/, '');
+    this.#headersOf = headersOf;
+    this.#apiKey = declared.apiKey;
+    this.#host = url.host;
+    this.#hostname = new RegExp(url.hostname.replace(/[.[\]]/g, '\\$&'), 'gi');
+    this.#deadlines = {
+      firstByteMs: declared.first_byte_timeout_ms,
+      idleMs: declared.idle_timeout_ms,
+      totalMs: declared.total_timeout_ms,
+    };
+    this.#clock = clock;
+    this.#sleep = sleep;
+    this.#random = random;
+    this.#retries = repeats ? new RetryBudget() : null;
+  }
+
+  readonly hide: Hide = (text) => this.#apiKey.hideIn(text).replaceAll(this.#hostname, '[host]');
+
+  /** Resolves to an unread 200 of that media type. @throws the signal's reason or an UpstreamError */
+  async post(request: Outgoing, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
+    const { signal } = options;
+    signal.throwIfAborted();
+    const began = this.#clock.monotonic();
+    this.#retries?.earn();
+    const sent = this.#request(request, accept, options);
+    for (let attempt = 1; ; attempt += 1) {
+      const left = this.#deadlines.totalMs - (this.#clock.monotonic() - began);
+      const deadlines = { ...this.#deadlines, totalMs: Math.max(1, left) };
+      const exchange = new Exchange(this.#pool, sent, signal, deadlines, maxBytes);
+      try {
+        await this.#accept(await exchange.awaitHead(), exchange, accept, request.isTranslated !== true);
+        options.began?.();
+        return exchange;
+      } catch (error) {
+        exchange.close();
+        signal.throwIfAborted();
+        // Never after the first byte: the upstream has begun to work and to charge.
+        const isLost = !exchange.answered && isConnectionFailure(error);
+        // A full wait for a connection is not repeated.
+        const again = attempt === 1 && isLost && !isTimeout(error) && this.#retries?.take();
+        if (!again) throw transportError(error, exchange.sent && !isLost);
+      }
+      await this.#sleep(leastPauseMs + pauseSpreadMs * this.#random(), signal);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  #request({ path, headers = {}, body }: Outgoing, accept: string, { requestId, trace }: GenerateOptions): HttpRequest {
+    const fields = {
+      ...trace,
+      ...this.#headersOf(headers, this.#apiKey, requestId),
+      'content-type': 'application/json',
+      accept,
+      'accept-encoding': 'identity',
+    };
+    try {
+      return post(this.#host, this.#path + path, fields, body);
+    } catch (error) {
+      throw transportError(error);
+    }
+  }
+
+  async #accept(head: ResponseHead, exchange: Exchange, accept: string, tellsPlaces: boolean): Promise<void> {
+    const { status } = head;
+    if (status !== 200) {
+      const text = await readError(exchange);
+      const wait = [429, 503, 529].includes(status)
+        ? retryAfterSeconds(head.header('retry-after'), this.#clock.wall())
+        : undefined;
+      throw statusError(status, text, { hide: this.hide, tellsPlaces, retryAfterSeconds: wait });
+    }
+    const encoding = head.header('content-encoding');
+    if (encoding !== undefined && encoding !== 'identity') throw malformed('the response is encoded, unasked');
+    const type = (head.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
+    if (type !== accept) throw malformed('the response is of another media type');
+  }
+}
+
+/** A fault on the way counts as the end. */
+const readError = async (exchange: Exchange): Promise<string> => {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const timer = setTimeout(() => exchange.close(), maxErrorMs);
+  try {
+    while (bytes < maxErrorBytes) {
+      const piece = await exchange.read();
+      if (piece === null) break;
+      pieces.push(piece);
+      bytes += piece.length;
+    }
+  } catch {
+    // Then only the status decides.
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+};

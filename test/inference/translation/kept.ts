@@ -21,8 +21,9 @@ const pdf = fc.constant({
   title: 'a.pdf',
 });
 const part = fc.oneof(textBlock, image, pdf);
+/** A strict model refuses a member of the one name that no schema sees, which fast-check writes now and then. */
 const json: fc.Arbitrary<Record<string, unknown>> = fc.dictionary(
-  word,
+  word.filter((name) => name !== '__proto__'),
   fc.oneof(
     fc.string({ maxLength: 9 }),
     fc.integer(),
@@ -71,13 +72,11 @@ const said = (kept: Kept) =>
     { role: 'user', content: 'Go on.' },
   ]);
 
-/** A strict model refuses a member of the one name that no schema sees. */
-const schemas = json.filter((schema) => !Object.hasOwn(schema, '__proto__'));
 const tools = fc.uniqueArray(
   fc.record({
     name: word,
     description: maybe(text),
-    input_schema: schemas.map((schema) => ({ ...schema, type: 'object' })),
+    input_schema: json.map((schema) => ({ ...schema, type: 'object' })),
   }),
   { minLength: 1, maxLength: 3, selector: ({ name }) => name },
 );

@@ -70,7 +70,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   // What is in force, and what it decides: the read model of policies before the rules that they hold.
   'src/data/policy': ['src/rules', 'projections', 'src/domain', 'src/kernel', 'src/errors', 'src/clock', 'src/ids'],
+  'src/data/questions': ['src/json', 'src/data/upstream'],
   'src/data/api': [
+    'src/data/questions',
     'src/tokens',
     'src/data/access',
     'src/data/policy',
@@ -87,6 +89,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   'src/data/request': [
+    'src/data/questions',
     'src/data/access',
     'src/data/account',
     'src/data/policy',

@@ -8,6 +8,8 @@ export const Kind = { object: 0, array: 1, string: 2, number: 3, true: 4, false:
 const kindBits = 0xff;
 const escapedBit = 0x100;
 const longBit = 0x200;
+/** Of a name. */
+const oddBit = 0x200;
 /** What is no JSON, where no other fault comes before that it is no UTF-8. */
 const broken = -1;
 /** The scanner's, from -1 down. */
@@ -34,8 +36,6 @@ export interface ValueBudget {
 export const maxValues = 2_000_000;
 const anyNumber = 0x7fffffff;
 
-/** The difference between upper and lower case. */
-const caseBit = 0x20;
 const wordsOf = 4;
 const bytesOfWord = 4;
 const pageBytes = 0x10000;
@@ -49,6 +49,8 @@ interface Scanner {
   readonly memory: { readonly buffer: ArrayBuffer; readonly grow: (pages: number) => void };
   readonly scan: (length: number, most: number, isStrict: boolean) => number;
 }
+
+type NameCheck = (tape: Document, name: number) => boolean;
 
 const compiled = new WebAssembly.Module(Buffer.from(scannerBinary, 'base64'));
 
@@ -201,35 +203,112 @@ export class Document {
 
   /** Whether a name, or a string without escapes, equals the text. */
   spells(entry: number, text: Buffer): boolean {
+    return this.end(entry) - this.start(entry) === text.length && this.begins(entry, text);
+  }
+
+  /** Whether one that is as long begins with the text. */
+  begins(entry: number, text: Buffer): boolean {
     const start = this.start(entry);
-    if (this.end(entry) - start !== text.length) return false;
     const bytes = this.#copy;
     for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text[at]) return false;
     return true;
   }
 
-  /** The same without regard to case; some other characters count as equal, too. */
-  resembles(entry: number, text: Buffer): boolean {
-    const start = this.start(entry);
-    if (this.end(entry) - start !== text.length) return false;
-    const bytes = this.#copy;
-    for (let at = 0; at < text.length; at++) if ((bytes[start + at]! | caseBit) !== (text[at]! | caseBit)) return false;
-    return true;
+  /** Whether a string equals the text. @param entry any value, or -1 */
+  says(entry: number, text: Buffer): boolean {
+    if (!this.is(entry, Kind.string)) return false;
+    return this.isEscaped(entry) ? Buffer.from(this.text(entry)).equals(text) : this.spells(entry, text);
   }
 
   /** ASCII without capital letters. */
   isPlainName(entry: number): boolean {
-    const bytes = this.#copy;
-    const end = this.end(entry);
-    for (let at = this.start(entry); at < end; at++) {
-      const byte = bytes[at]!;
-      if (byte >= 0x80 || (byte >= 0x41 && byte <= 0x5a)) return false;
-    }
-    return true;
+    return (this.#words[this.#first + entry * wordsOf]! & oddBit) === 0;
   }
 
-  /** The value's entry; -1 if absent. */
+  /** @param entry -1 if absent */
+  is(entry: number, kind: number): boolean {
+    return entry !== -1 && this.kind(entry) === kind;
+  }
+
+  /** Neither absent nor null. */
+  isGiven(entry: number): boolean {
+    return entry !== -1 && this.kind(entry) !== Kind.null;
+  }
+
+  /** Whether a list or object has nothing in it. */
+  isEmpty(entry: number): boolean {
+    return this.kind(entry) <= Kind.array && this.next(entry) === entry + 1;
+  }
+
+  /** Of a list; nothing for other values and -1. */
+  eachItem(list: number, visit: (item: number) => void): void {
+    if (!this.is(list, Kind.array)) return;
+    const end = this.next(list);
+    for (let at = list + 1; at < end; at = this.next(at)) visit(at);
+  }
+
+  /** The names of an object; nothing for other values and -1. */
+  eachName(object: number, visit: (name: number) => void): void {
+    if (!this.is(object, Kind.object)) return;
+    const end = this.next(object);
+    for (let at = object + 1; at < end; at = this.next(at + 1)) visit(at);
+  }
+
+  /** What is first found in an item of a list; -1 if nothing is, also in other values and -1. */
+  firstItem(list: number, find: (item: number) => number): number {
+    if (!this.is(list, Kind.array)) return -1;
+    const end = this.next(list);
+    let found = -1;
+    for (let at = list + 1; at < end && found === -1; at = this.next(at)) found = find(at);
+    return found;
+  }
+
+  /** The same of an object. */
+  firstMember(object: number, find: (name: number) => number): number {
+    if (!this.is(object, Kind.object)) return -1;
+    const end = this.next(object);
+    let found = -1;
+    for (let at = object + 1; at < end && found === -1; at = this.next(at + 1)) found = find(at);
+    return found;
+  }
+
+  /** At any depth below a value. @param isPassedOver whether not to look into the member of a name */
+  firstName(within: number, is: NameCheck, isPassedOver: NameCheck): number {
+    const end = this.next(within);
+    let at = within + 1;
+    while (at < end) {
+      if (this.kind(at) !== Kind.name) at++;
+      else if (is(this, at)) return at;
+      else at = isPassedOver(this, at) ? this.next(at + 1) : at + 1;
+    }
+    return -1;
+  }
+
+  /** From the outermost value to an entry, which may be a name. */
+  path(entry: number): (string | number)[] {
+    return [...this.#way(entry)].map(({ step }) => step);
+  }
+
+  /** The object or list that has an entry. */
+  parent(entry: number): number {
+    return [...this.#way(entry)].at(-1)!.container;
+  }
+
+  *#way(entry: number): Generator<{ readonly container: number; readonly step: string | number }> {
+    let container = 0;
+    while (container < entry) {
+      const isObject = this.kind(container) === Kind.object;
+      const before = isObject ? 1 : 0;
+      let [at, index] = [container + 1, 0];
+      for (; this.next(at + before) <= entry; at = this.next(at + before)) index++;
+      yield { container, step: isObject ? this.text(at) : index };
+      container = at + before;
+    }
+  }
+
+  /** The value's entry; -1 if absent. @param object any value, or -1 */
   member(object: number, name: Buffer): number {
+    if (!this.is(object, Kind.object)) return -1;
     const end = this.next(object);
     let found = -1;
     for (let at = object + 1; at < end; at = this.next(at + 1)) {
@@ -238,6 +317,30 @@ export class Document {
       if (this.#isStrict) break;
     }
     return found;
+  }
+
+  /** Of a name or a string. */
+  text(entry: number): string {
+    const isName = this.kind(entry) === Kind.name;
+    if (!isName && this.isEscaped(entry)) return this.value(entry) as string;
+    return (isName ? this.#copy : this.#bytes).toString('utf8', this.start(entry), this.end(entry));
+  }
+
+  /** Undefined for other values and -1. */
+  string(entry: number): string | undefined {
+    return this.is(entry, Kind.string) ? this.text(entry) : undefined;
+  }
+
+  /** Undefined for other values and -1. */
+  number(entry: number): number | undefined {
+    return this.is(entry, Kind.number) ? (this.value(entry) as number) : undefined;
+  }
+
+  /** Those in a list. */
+  strings(list: number): readonly string[] {
+    const all: string[] = [];
+    this.eachItem(list, (item) => all.push(this.text(item)));
+    return all;
   }
 
   value(entry: number): unknown {
@@ -270,6 +373,12 @@ export class Document {
   replaced(entry: number, text: string): Edit {
     const quote = this.kind(entry) === Kind.string ? 1 : 0;
     return { start: this.start(entry) - quote, end: this.end(entry) + quote, text };
+  }
+
+  /** Puts a member first into an object. */
+  inserted(object: number, member: string): Edit {
+    const start = this.start(object) + 1;
+    return { start, end: start, text: this.isEmpty(object) ? member : `${member},` };
   }
 
   /** Takes out a member, by its value, and its comma. */

@@ -18,6 +18,8 @@ const KIND_BITS: i32 = 0xff;
 const ESCAPED: i32 = 0x100;
 /** Of a number that a double may change. */
 const LONG: i32 = 0x200;
+/** Of a name with a capital letter, or beyond ASCII. */
+const ODD: i32 = 0x200;
 const HASH_SHIFT: i32 = 10;
 
 // The same numbers as in `document.ts`.
@@ -232,10 +234,16 @@ function isPartOfNumber(byte: i32): bool {
   return (byte | 0x20) == 0x65 || (byte >= 0x2b && byte <= 0x39 && byte != 0x2c && byte != 0x2f);
 }
 
-function hashOf(start: i32, end: i32): i32 {
+/** Hash and flag of a name. */
+function marksOf(start: i32, end: i32): i32 {
   let hash = 0;
-  for (let i = start; i < end; i++) hash = hash * 31 + <i32>load<u8>(i);
-  return hash;
+  let odd = 0;
+  for (let i = start; i < end; i++) {
+    const byte = <i32>load<u8>(i);
+    hash = hash * 31 + byte;
+    odd |= i32(<u32>(byte - 0x41) < 26) | (byte & 0x80);
+  }
+  return (hash << HASH_SHIFT) | (odd != 0 ? ODD : 0);
 }
 
 function isSame(one: i32, other: i32): bool {
@@ -336,7 +344,7 @@ function read(length: i32, most: i32, strict: bool): i32 {
       if (isName) {
         const last = escapes == 0 ? end : unescaped(at + 1 - input, end - input) + input;
         if (last < input) return failed(NOT_JSON, open, entries);
-        put(entries++, NAME | (hashOf(at + 1, last) << HASH_SHIFT), at + 1, last, last - at - 1);
+        put(entries++, NAME | marksOf(at + 1, last), at + 1, last, last - at - 1);
         isName = false;
         at = afterBlanks(end + 1);
         if (load<u8>(at) == 0x3a) at++;

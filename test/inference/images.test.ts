@@ -1,26 +1,14 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pricedImages, pricedImagesOnTape } from '../../src/data/request/images.ts';
+import { imagesIn, imagesOf, pricesImages } from '../../src/data/questions/images.ts';
 import { Document } from '../../src/json/document.ts';
 import { model } from './hosted.ts';
 
 /** The images that a request is charged for. */
 
-const dear = model({ pricing: { image: '0.01' } });
 const tape = new Document();
-
-const apiOf = (request: object) => ('input' in request ? 'responses' : 'messages');
-
-/** By parsing, and on the tape where it need not be parsed. */
 const counted = (text: string): number => {
-  const request = JSON.parse(text);
-  const api = apiOf(request);
-  const images = pricedImages(dear, api, request);
-  if (tape.scan(Buffer.from(text))) {
-    const quick = pricedImagesOnTape(dear, api, tape);
-    if (!Number.isNaN(quick)) expect(quick).toBe(images);
-  }
-  return images;
+  expect(tape.scan(Buffer.from(text))).toBe(true);
+  return imagesIn(tape);
 };
 
 const url = 'data:image/png;base64,AA==';
@@ -37,6 +25,8 @@ test.each<[string, Readonly<Record<string, unknown>>, number]>([
   ['one of chat completions', said({ type: 'image_url', image_url: { url } }), 1],
   ['one without a type', said({ image_url: { url } }, { type: null, image_url: url }), 2],
   ['none without a type', said({ image_url: null }), 0],
+  ['one deep in a block', said([[{ type: 'x', y: [block] }]]), 1],
+  ['none in a tool', { ...said('x'), tools: [block] }, 0],
   ['one of responses', { input: [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }] }, 1],
   [
     'one of a tool’s output',
@@ -49,42 +39,24 @@ test.each<[string, Readonly<Record<string, unknown>>, number]>([
     1,
   ],
 ])('%s', (_, request, images) => {
-  const text = JSON.stringify(request);
-  expect(counted(text)).toBe(images);
-  expect(pricedImages(model(), apiOf(request), request)).toBe(0);
+  expect(counted(JSON.stringify(request))).toBe(images);
 });
 
 test('an escape in the name of a type hides nothing', () => {
-  const text = JSON.stringify(said({ type: 'image_url', image_url: { url } })).replace(
-    '"image_url"',
-    '"im\\u0061ge_url"',
-  );
-  expect(counted(text)).toBe(1);
-  expect(tape.scan(Buffer.from(text))).toBe(true);
-  expect(pricedImagesOnTape(dear, 'chat.completions', tape)).toBeNaN();
+  const text = JSON.stringify(said({ type: 'image_url', image_url: { url } }));
+  expect(counted(text.replace('"image_url"', '"im\\u0061ge_url"'))).toBe(1);
 });
 
-test('whatever is written, both ways count alike', () => {
-  const names = fc.constantFrom('type', 'content', 'input', 'output', 'source', 'image_url', 'x');
-  const tags = fc.constantFrom('image', 'image_url', 'input_image', 'tool_use', 'text', 'computer_screenshot');
-  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
-    value: fc.oneof(
-      { maxDepth: 5, withCrossShrink: true },
-      tags,
-      fc.constant(null),
-      fc.integer(),
-      fc.array(tie('value'), { maxLength: 3 }),
-      fc
-        .uniqueArray(fc.tuple(names, fc.oneof(tags, tie('value'))), { selector: ([name]) => name, maxLength: 4 })
-        .map((members) => Object.fromEntries(members)),
-    ),
-  }));
-  let found = 0;
-  fc.assert(
-    fc.property(fc.dictionary(fc.constantFrom('messages', 'input', 'system', 'tools'), value), (request) => {
-      found += counted(JSON.stringify(request));
-    }),
-    { numRuns: 2000 },
-  );
-  expect(found).toBeGreaterThan(100);
+test('in the form of messages they are counted where a block may stand', () => {
+  const inner = [block, { type: 'text', text: 'x' }, block];
+  expect(imagesOf('text')).toBe(0);
+  expect(imagesOf([{ type: 'text', text: '' }, block])).toBe(1);
+  expect(imagesOf([{ type: 'tool_result', tool_use_id: 'a', content: inner }, block])).toBe(3);
+  expect(imagesOf([{ type: 'document', source: { type: 'content', content: inner } }])).toBe(2);
+  expect(imagesOf([{ type: 'tool_use', id: 'a', name: 'draw', input: block }])).toBe(0);
+});
+
+test('only models with a price have them counted', () => {
+  expect(pricesImages(model())).toBe(false);
+  expect(pricesImages(model({ pricing: { image: '0.01' } }))).toBe(true);
 });

@@ -106,10 +106,10 @@ const outcomeOf = async (route: Route, value: unknown, bytes: number) => {
   return { ...seen, streamed: sink.text, path: sent?.path, sent: sent && JSON.stringify(JSON.parse(sent.body)) };
 };
 
-const same = async (api: Api, value: unknown) => {
+const same = async (api: Api, value: unknown, bytes = large) => {
   const read = vi.spyOn(threads, 'read');
   const here = await outcomeOf(routeOf(api), value, 0);
-  const there = await outcomeOf(routeOf(api, { large: threads }), value, large);
+  const there = await outcomeOf(routeOf(api, { large: threads }), value, bytes);
   expect(there).toEqual(here);
   const isRead = read.mock.calls.length === 1;
   read.mockRestore();
@@ -195,11 +195,14 @@ test.each(cases)('%s of the model %s', async (api, model) => {
   if (!isPassed && model !== 'others') expect(read).toBe(conversations[api].length);
 });
 
-test('a body that passes and has to be parsed', async () => {
+test('a body that passes is read in a thread above a mebibyte, or if it is refused', async () => {
   const value = { ...body({ model: 'messages' }), 'na\nme': 1, policy_ids: [] };
-  const { isRead, sent } = await same('messages', value);
+  expect(await same('messages', value)).toMatchObject({ isRead: false });
+  const { isRead, sent } = await same('messages', value, 1_050_000);
   expect(isRead).toBe(true);
   expect(JSON.parse(sent!)).toMatchObject({ model: 'r', 'na\nme': 1 });
+  for (const refused of [{ max_tokens: 0 }, { Max_Tokens: 1 }, { messages: [{ content: [{ file_id: 'f' }] }] }])
+    expect(await same('messages', { ...value, ...refused })).toMatchObject({ isRead: true, status: 422 });
 });
 
 test('of several upstreams each is sent its own, and one that has no place for a request is not asked', async () => {

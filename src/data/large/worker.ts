@@ -2,34 +2,27 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../clock.ts';
 import { errorText } from '../../error-text.ts';
 import { thisThread } from '../../threads/deadline.ts';
-import { chatReading } from '../api/chat/chat-reading.ts';
-import { countReading } from '../api/messages/count-reading.ts';
-import { messagesReading } from '../api/messages/messages-reading.ts';
-import { responsesReading } from '../api/responses/responses-reading.ts';
-import { type LargeApi, type LargeJob, type LargeRead, memoryOf, readLarge } from '../request/read-large.ts';
+import { chatRules } from '../api/chat/chat-rules.ts';
+import { countRules, messagesRules } from '../api/messages/messages-rules.ts';
+import { responsesRules } from '../api/responses/responses-rules.ts';
+import { type LargeApi, type LargeJob, type LargeRead, memoryOf, readLarge } from '../request/handed-over.ts';
+import { type Prepare, preparing } from '../request/prepare.ts';
 import { connect } from '../upstream/connect.ts';
 import { type DeclaredModel, withoutCredentials } from '../upstream/models/models.ts';
 
 // As declared: this thread calls no upstream.
 const models = connect(withoutCredentials(workerData as readonly DeclaredModel[]), { clock: systemClock });
 
-const [messages, count, chat, responses] = [
-  messagesReading(models),
-  countReading(models),
-  chatReading(models),
-  responsesReading(models),
-] as const;
-
-const readers: Readonly<Record<LargeApi, (job: LargeJob) => LargeRead<unknown, unknown>>> = {
-  messages: (job) => readLarge(messages, models, job),
-  count: (job) => readLarge(count, models, job),
-  'chat.completions': (job) => readLarge(chat, models, job),
-  responses: (job) => readLarge(responses, models, job),
+const readers: Readonly<Record<LargeApi, Prepare<unknown>>> = {
+  messages: preparing(models, messagesRules),
+  count: preparing(models, countRules),
+  'chat.completions': preparing(models, chatRules),
+  responses: preparing(models, responsesRules),
 };
 
-const read = (job: LargeJob): LargeRead<unknown, unknown> => {
+const read = (job: LargeJob): LargeRead => {
   try {
-    return readers[job.api](job);
+    return readLarge(readers[job.api], models, job);
   } catch (error) {
     return { fault: errorText(error).stack };
   }

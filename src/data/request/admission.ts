@@ -1,65 +1,46 @@
-import { isRefusal, type Refusal } from '../../errors.ts';
-import type { Call, Need } from '../../http/route.ts';
+import { isRefusal, type Refusal, refusal } from '../../errors.ts';
+import type { Need } from '../../http/route.ts';
 import type { ProjectPrincipal } from '../access/principal.ts';
 import type { TokenNeed } from '../account/counts.ts';
 import type { EffectivePolicies } from '../policy/effective.ts';
 import type { PolicyGuard } from '../policy/guard.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
-import { type Asked, askedOf, type LargeBody, type PassedBody, type ReadBody } from './body-reader.ts';
 import { callableModel } from './callable-model.ts';
-import { type LargeTask, type StrictTask, tokensOf, type WrittenTask } from './task.ts';
+import type { LargeBody } from './large-bodies.ts';
+import { isPassing, type PassingRules } from './passing.ts';
+import type { Models } from './prepare.ts';
+import type { Prepared, Sent } from './prepared.ts';
 
-export type Task<Fields> = { readonly policies: EffectivePolicies | null } & (
-  | { readonly strict: StrictTask | WrittenTask; readonly passed: null }
-  | { readonly strict: null; readonly passed: PassedBody<Fields> }
-);
+/** A request that may be judged by its policies and sent. */
+export interface Admitted {
+  readonly hosted: ConnectedModel;
+  readonly policies: EffectivePolicies | null;
+  readonly sent: Sent;
+}
 
-export type Asking<Rest, Fields> = Pick<
-  Call<ProjectPrincipal, Record<string, never>, Record<string, never>, ReadBody<Rest, Fields>, undefined>,
-  'body' | 'principal'
->;
+export const tokensOf = ({ estimatedTokens, maxTokens }: TokenNeed): number => estimatedTokens + maxTokens;
 
-export type Judge<Strict> = (body: Strict, hosted: ConnectedModel) => StrictTask | Refusal;
-
-export const needOf = <Fields>({ strict, passed }: Task<Fields>): TokenNeed => strict ?? passed;
-
-/** The model, then policies, then the body is judged (contract F.2). Credential and limits come before. */
-export const admission = <Rest extends Asked, Strict extends Rest, Fields extends Asked>(
-  models: ReadonlyMap<string, ConnectedModel>,
-  guard: Pick<PolicyGuard, 'meet'>,
-  judge: Judge<Strict>,
-) => {
-  const resolve = ({ body, principal }: Asking<Rest, Fields>): Task<Fields> | Refusal => {
-    const { model: name, policy_ids: named } = askedOf(body);
-    const hosted = callableModel(models, name, principal);
+/** The model, then the policies that are named, then the model's rules (contract F.2). Credential and limits come before. */
+export const admission = (models: Models, guard: Pick<PolicyGuard, 'meet'>, as: PassingRules<unknown>['as']) => {
+  const resolve = (asked: Prepared<unknown>, principal: ProjectPrincipal): Admitted | Refusal => {
+    const hosted = callableModel(models, asked.model, principal);
     if (isRefusal(hosted)) return hosted;
-    const policies = guard.meet(principal, named);
+    const policies = guard.meet(principal, asked.named);
     if (policies !== null && isRefusal(policies)) return policies;
-    if (body.passed !== null) return { policies, strict: null, passed: body.passed };
-    // Present unless a thread has judged it.
-    const strict = body.judged === undefined ? judge(body.strict as Strict, hosted) : body.judged;
-    if (isRefusal(strict)) return strict;
-    return { policies, strict: 'written' in strict ? writtenTask(strict, hosted) : strict, passed: null };
+    const { refusal: ruled, sent } = asked;
+    if (ruled !== null) return ruled;
+    // The models were replaced while a thread read it.
+    if (sent === null || ('body' in sent && !isPassing(hosted, as)))
+      return refusal('model_not_found', { param: 'model' });
+    return { hosted, policies, sent };
   };
   return {
     resolve,
     /** The reservation if a limit has refused already; 0 if the request itself is invalid. */
-    tokens: ({
-      body,
-      principal,
-    }: Omit<Asking<Rest, Fields>, 'body'> & { readonly body: ReadBody<Rest, Fields> | LargeBody }): Need => {
+    tokens: (call: { readonly body: Prepared<unknown> | LargeBody; readonly principal: ProjectPrincipal }): Need => {
+      const { body, principal } = call;
       if ('large' in body) return 'unknown';
-      const task = resolve({ body, principal });
-      return isRefusal(task) ? 0 : tokensOf(needOf(task));
+      return isRefusal(resolve(body, principal)) ? 0 : tokensOf(body);
     },
   };
 };
-
-const writtenTask = (
-  { written, ...task }: LargeTask,
-  { upstream, upstreamModel: model }: ConnectedModel,
-): WrittenTask => ({
-  ...task,
-  upstream,
-  request: { model, written },
-});

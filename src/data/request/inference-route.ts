@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
-import { type Code, isRefusal } from '../../errors.ts';
+import { type Code, isRefusal, type Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import { type Family, type Head, type Metered, type Reply, type Route, route } from '../../http/route.ts';
 import type { ProjectPrincipal } from '../access/principal.ts';
@@ -11,18 +11,16 @@ import type { AnswerWatch } from '../reply/answer-watch.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
 import { passedHeaders } from '../reply/passed-headers.ts';
 import { abandoned, passedReply, translatedReply } from '../reply/reply.ts';
-import type { ConnectedModel } from '../upstream/connect.ts';
-import { admission, needOf } from './admission.ts';
-import { type Asked, askedOf, type LargeBody, type ReadBody, readHere } from './body-reader.ts';
+import { type Admitted, admission, tokensOf } from './admission.ts';
 import { callErrors, foreignErrors } from './call-errors.ts';
-import { type LargeBodies, withLarge } from './large-bodies.ts';
+import { inPlace } from './in-place.ts';
+import { type InferenceCall, type LargeBodies, type LargeBody, readHere, withLarge } from './large-bodies.ts';
 import { copyOf, policed, viewOf } from './policed.ts';
-import type { Reading } from './reading.ts';
-import { bytesOf, imagesOf, searchesOf, subjectOf } from './subject.ts';
-import { tokensOf } from './task.ts';
+import { type Models, preparing, type RequestRules } from './prepare.ts';
+import { type Asked, needOf, type Prepared, translatedRequest } from './prepared.ts';
 
 export interface InferenceOptions {
-  readonly models: ReadonlyMap<string, ConnectedModel>;
+  readonly models: Models;
   /** Absent in tests. */
   readonly policies?: PolicyGuard;
   /** Absent in tests: the event loop reads them. */
@@ -33,7 +31,8 @@ export interface InferenceOptions {
   readonly after?: After;
 }
 
-export interface InferenceApi<Rest extends Asked, Strict extends Rest, Fields extends Asked> {
+/** @typeParam Said what an answer takes from its request */
+export interface InferenceApi<Said> {
   readonly path: string;
   readonly operation: string;
   readonly summary: string;
@@ -44,9 +43,9 @@ export interface InferenceApi<Rest extends Asked, Strict extends Rest, Fields ex
   readonly response: z.ZodType;
   /** Beyond the common codes. */
   readonly errors?: readonly Code[];
-  readonly reading: Reading<Rest, Strict, Fields>;
+  readonly rules: RequestRules<Said>;
   /** Must not hold the request, which may be large. */
-  readonly form: (body: ReadBody<Rest, Fields>, id: string, head: Head) => AnswerForm;
+  readonly form: (asked: Asked<Said>, id: string, head: Head) => AnswerForm;
   /** Passed on to upstreams of the same API (contract L.1). */
   readonly passedHeaders?: readonly string[];
 }
@@ -54,14 +53,73 @@ export interface InferenceApi<Rest extends Asked, Strict extends Rest, Fields ex
 export const bodyLimit = 32 * 1024 * 1024;
 
 /** The steps of contract F.2, the same for every API. */
-export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields extends Asked>(
-  { models, policies = noPolicies, large, clock, answerId, after = realAfter }: InferenceOptions,
-  api: InferenceApi<Rest, Strict, Fields>,
+export const inferenceRoute = <Said>(
+  { models, policies: guard = noPolicies, large, clock, answerId, after = realAfter }: InferenceOptions,
+  api: InferenceApi<Said>,
 ): Route => {
-  const { path, operation, summary, family, request, reading, passedHeaders: passedNames = [] } = api;
-  const { tokens, resolve } = admission<Rest, Strict, Fields>(models, policies, reading.judge);
+  const { path, operation, summary, family, request, name: endpoint, rules, passedHeaders: passedNames = [] } = api;
+  const { tokens, resolve } = admission(models, guard, rules.passing.as);
   const timing = { clock, after };
-  return route<ProjectPrincipal, Record<string, never>, Record<string, never>, ReadBody<Rest, Fields> | LargeBody>({
+
+  const handle = (call: InferenceCall<unknown>, asked: Prepared<Said>): Reply | Promise<Reply> => {
+    const { head, principal } = call;
+    const { requestId } = head;
+    const admitted = resolve(asked, principal);
+    if (isRefusal(admitted)) return failure(admitted, family, requestId);
+    const { policies } = admitted;
+    call.watched?.aims(asked.model);
+    const answered = (watch: AnswerWatch | null) => answer(call, asked, admitted, watch);
+    guard.kept?.add(copyOf(asked, admitted, endpoint, { caller: principal, requestId, at: clock.wall() }));
+    if (policies === null) return answered(null);
+    const view = viewOf(asked, admitted, endpoint, principal);
+    const judged = { policies, caller: principal, named: asked.named, requestId, view };
+    return policed(guard, judged, { endpoint, family }, answered);
+  };
+
+  /** After the policies: reserves tokens and asks the upstream. */
+  const answer = (
+    call: InferenceCall<unknown>,
+    asked: Prepared<Said>,
+    { hosted, sent }: Admitted,
+    watch: AnswerWatch | null,
+  ): Reply | Promise<Reply> => {
+    const { allowance, head, signal, watched } = call;
+    const { requestId } = head;
+    const { model, isStreamed, estimatedTokens, maxTokens, images, searches } = asked;
+    const headers = 'body' in sent ? passedHeaders(head, passedNames) : {};
+    if (isRefusal(headers)) return failure(headers, family, requestId);
+    const full = allowance.reserve(tokensOf(asked));
+    if (full !== undefined) return failure(full, family, requestId);
+    const metered = { requestId, model, api: endpoint, estimatedTokens, images, searches, maxTokens };
+    const opening = allowance.meter(metered);
+    const id = answerId();
+    const form = placed(api.form(asked, id, head), asked.placeOf);
+    const need = needOf(asked);
+
+    const ask = async (): Promise<Reply> => {
+      const opened = await opening;
+      if (isRefusal(opened)) return failure(opened, family, requestId);
+      // A request whose client left before it was asked is neither asked nor charged.
+      if (signal.aborted) return abandoned;
+      const meter = watched?.asks(metered, opened) ?? opened;
+      const contextLength = hosted.model.context_length;
+      const account = new Account({ allowance, meter, need, contextLength, searches });
+      // Only now is the span of the upstream known.
+      const { trace, hold } = call;
+      const generation = { form, estimatedTokens, account, hold, requestId, trace, signal, watch };
+      const { upstream } = hosted;
+      if (!('body' in sent)) {
+        const request = translatedRequest(sent, hosted);
+        return translatedReply({ upstream, request }, isStreamed, generation, timing);
+      }
+      const passed = { body: sent.body, id, model, headers, hidesUsage: sent.hidesUsage };
+      return passedReply(upstream.passing![rules.passing.as]!, passed, isStreamed, generation, timing);
+    };
+    return ask();
+  };
+
+  const prepare = preparing(models, rules);
+  return route<ProjectPrincipal, Record<string, never>, Record<string, never>, Prepared<Said> | LargeBody>({
     method: 'POST',
     path,
     operation,
@@ -69,7 +127,7 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
     tag: 'Inference',
     family,
     access: { credential: 'project', permission: 'inference:create', apiKeyHeader: true },
-    body: { schema: request, read: readHere(reading.reader, large !== undefined) },
+    body: { schema: request, read: readHere(prepare, large !== undefined) },
     bodyLimit,
     replies: {
       200: {
@@ -81,70 +139,10 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
     errors: [...callErrors, 'insufficient_credits', ...(api.errors ?? [])],
     foreignErrors,
     tokens,
-    handle: withLarge(
-      large,
-      { api: api.name, family, models, reader: reading.reader },
-      (call, body): Reply | Promise<Reply> => {
-        const { allowance, head, principal, signal, watched } = call;
-        const { requestId } = head;
-        const task = resolve({ body, principal });
-        if (isRefusal(task)) return failure(task, family, requestId);
-        const { model, stream, policy_ids: named } = askedOf(body);
-        watched?.aims(model);
-        const isStreamed = stream === true;
-        const hosted = models.get(model)!.model;
-        // The bytes of the body are valid for this step only.
-        let outgoing: Buffer | undefined;
-        const bytes = (): Buffer => {
-          outgoing ??= bytesOf(task);
-          return outgoing;
-        };
-
-        /** After the policies: reserves tokens and asks the upstream. */
-        const answered = (watch: AnswerWatch | null): Reply | Promise<Reply> => {
-          const passedOn = task.passed === null ? null : passedHeaders(head, passedNames);
-          if (passedOn !== null && isRefusal(passedOn)) return failure(passedOn, family, requestId);
-          const need = needOf(task);
-          const full = allowance.reserve(tokensOf(need));
-          if (full !== undefined) return failure(full, family, requestId);
-          const { estimatedTokens, maxTokens } = need;
-          const images = imagesOf(task, hosted);
-          const searches = searchesOf(task);
-          const metered = { requestId, model, api: api.name, estimatedTokens, images, searches, maxTokens };
-          const opening = allowance.meter(metered);
-          const id = answerId();
-          const form = api.form(body, id, head);
-          const outgoingBody = task.passed === null ? null : bytes();
-
-          const ask = async (): Promise<Reply> => {
-            const opened = await opening;
-            if (isRefusal(opened)) return failure(opened, family, requestId);
-            // A request whose client left before it was asked is neither asked nor charged.
-            if (signal.aborted) return abandoned;
-            const meter = watched?.asks(metered, opened) ?? opened;
-            const contextLength = hosted.context_length;
-            // Only now is the span of the upstream known.
-            const { trace, hold } = call;
-            const account = new Account({ allowance, meter, need, contextLength, searches });
-            const generation = { form, estimatedTokens, account, hold, requestId, trace, signal, watch };
-            if (task.passed === null) return translatedReply(task.strict, isStreamed, generation, timing);
-            const { passing, hidesUsage } = task.passed;
-            const passed = { body: outgoingBody!, id, model, headers: passedOn!, hidesUsage };
-            return passedReply(passing, passed, isStreamed, generation, timing);
-          };
-          return ask();
-        };
-
-        const { kept } = policies;
-        if (task.policies === null && kept === null) return answered(null);
-        const text = { endpoint: api.name, model, stream: isStreamed };
-        const subject = subjectOf(task, hosted);
-        kept?.add(copyOf(subject, bytes, text, { caller: principal, requestId, at: clock.wall() }));
-        if (task.policies === null) return answered(null);
-        const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
-        const view = viewOf(subject, bytes, text, principal);
-        return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
-      },
-    ),
+    handle: withLarge(large, { api: endpoint, family }, handle),
   });
 };
+
+/** With refusals of the upstream at the places of the client's request. */
+const placed = (form: AnswerForm, placeOf: Asked<unknown>['placeOf']): AnswerForm =>
+  placeOf === undefined ? form : Object.assign(form, { inPlace: (refused: Refusal) => inPlace(refused, placeOf) });

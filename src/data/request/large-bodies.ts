@@ -1,15 +1,16 @@
 import { refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
+import type { Refused } from '../../http/refused.ts';
 import type { Call, Family, Reply } from '../../http/route.ts';
 import { ThreadPool } from '../../threads/thread-pool.ts';
 import { NoThread } from '../../threads/worker-thread.ts';
 import type { ProjectPrincipal } from '../access/principal.ts';
 import { largeEntry } from '../large-place.ts';
 import { type DeclaredModel, withoutCredentials } from '../upstream/models/models.ts';
-import type { Passing } from '../upstream/port.ts';
-import type { Asked, BodyReader, LargeBody, ReadBody } from './body-reader.ts';
-import type { LargeApi, LargeJob, LargeRead } from './read-large.ts';
-import type { Models } from './reading.ts';
+import { type LargeApi, type LargeJob, type LargeRead, received } from './handed-over.ts';
+import type { ServedTo } from './model-requirements.ts';
+import { anywhere, here, type Prepare } from './prepare.ts';
+import type { Prepared } from './prepared.ts';
 
 /** At most so many bodies at once, each with a bounded heap. */
 const threads = { most: 2, mostOfOne: 2 };
@@ -20,14 +21,14 @@ const mostOfOne = 16;
 const deadlineMillis = 5000;
 
 export interface LargeBodies {
-  read(job: LargeJob): Promise<LargeRead<unknown, unknown> | null>;
+  read(job: LargeJob): Promise<LargeRead | null>;
   /** Bodies being read finish with the old models. */
   replace(models: readonly DeclaredModel[]): void;
   close(): Promise<void>;
 }
 
 class Threads {
-  readonly #pool: ThreadPool<LargeJob, LargeRead<unknown, unknown>>;
+  readonly #pool: ThreadPool<LargeJob, LargeRead>;
   #jobs = 0;
   #isReplaced = false;
 
@@ -35,7 +36,7 @@ class Threads {
     this.#pool = new ThreadPool({ entry: largeEntry, data: withoutCredentials(models), heap }, threads, deadlineMillis);
   }
 
-  async read(job: LargeJob): Promise<LargeRead<unknown, unknown> | null> {
+  async read(job: LargeJob): Promise<LargeRead | null> {
     this.#jobs++;
     try {
       const { organizationId } = job.served;
@@ -90,42 +91,35 @@ export const openLargeBodies = (models: readonly DeclaredModel[]): LargeBodies =
   };
 };
 
-type InferenceCall<Body> = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, Body, undefined>;
-
-interface Taking<Rest, Fields, P extends Passing> {
-  readonly api: LargeApi;
-  readonly family: Family;
-  readonly models: Models;
-  readonly reader: Pick<BodyReader<Rest, Fields, P>, 'passing'>;
+/** A copy, because uWebSockets lends its memory for one step. */
+export interface LargeBody {
+  readonly large: Buffer;
 }
+
+/** Reads a body, or leaves it to a thread if there are any. */
+export const readHere =
+  <Said>(prepare: Prepare<Said>, threads: boolean) =>
+  (bytes: Buffer, principal: ServedTo): Prepared<Said> | LargeBody | Refused =>
+    prepare(bytes, principal, threads ? here : anywhere) ?? { large: Buffer.from(bytes) };
+
+export type InferenceCall<Body> = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, Body, undefined>;
 
 /** Large bodies are read in a thread first. */
 export const withLarge =
-  <Rest extends Asked, Fields extends Asked, P extends Passing>(
+  <Said>(
     large: Pick<LargeBodies, 'read'> | undefined,
-    { api, family, models, reader }: Taking<Rest, Fields, P>,
-    handle: (call: InferenceCall<unknown>, body: ReadBody<Rest, Fields, P>) => Reply | Promise<Reply>,
+    { api, family }: { readonly api: LargeApi; readonly family: Family },
+    handle: (call: InferenceCall<unknown>, asked: Prepared<Said>) => Reply | Promise<Reply>,
   ) =>
-  (call: InferenceCall<ReadBody<Rest, Fields, P> | LargeBody>): Reply | Promise<Reply> => {
+  (call: InferenceCall<Prepared<Said> | LargeBody>): Reply | Promise<Reply> => {
     const { body, head, principal } = call;
     if (!('large' in body)) return handle(call, body);
     const { organizationId, allowedModels } = principal;
     const job = { api, body: body.large, served: { organizationId, allowedModels } };
-    return large!.read(job).then((made): Reply | Promise<Reply> => {
-      if (made === null) return failure(refusal('server_busy'), family, head.requestId);
-      const read = made as LargeRead<Rest, Fields>;
+    return large!.read(job).then((read): Reply | Promise<Reply> => {
+      if (read === null) return failure(refusal('server_busy'), family, head.requestId);
       if ('fault' in read) throw new Error(`A large body could not be read: ${read.fault}`);
-      if ('refusal' in read) return failure(read.refusal, family, head.requestId);
-      if ('strict' in read) {
-        const { strict, judged } = read;
-        return handle(call, { strict, passed: null, ...(judged && { judged }) });
-      }
-      const { body: outgoing, ...passed } = read.passed;
-      const bytes = Buffer.from(outgoing.buffer, outgoing.byteOffset, outgoing.byteLength);
-      const hosted = models.get(passed.fields.model);
-      const passing = hosted && reader.passing(hosted.upstream);
-      // The models were replaced during the read.
-      if (!passing) return failure(refusal('model_not_found', { param: 'model' }), family, head.requestId);
-      return handle(call, { strict: null, passed: { ...passed, passing, bytes: () => bytes } });
+      if ('refused' in read) return failure(read.refused, family, head.requestId);
+      return handle(call, received(read.prepared) as Prepared<Said>);
     });
   };

@@ -13,8 +13,11 @@ export const isLocked = (model: Model, tier: number): boolean =>
 
 const tierOf = (check: Exclude<Check, 'credits'>): number => Number(check.slice('tier:'.length));
 
+/** Decides which models are visible. */
+export type ServedTo = Pick<ProjectPrincipal, 'organizationId' | 'allowedModels'>;
+
 /** Hides models of other organizations (contract L.1) and those closed to the project (contract B.2). */
 export const isServedTo = (
   { id, dedicated_to: owner }: Pick<Model, 'id' | 'dedicated_to'>,
-  { organizationId, allowedModels }: Pick<ProjectPrincipal, 'organizationId' | 'allowedModels'>,
+  { organizationId, allowedModels }: ServedTo,
 ): boolean => (owner === undefined || owner === organizationId) && (allowedModels === null || allowedModels.has(id));

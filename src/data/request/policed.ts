@@ -4,67 +4,67 @@ import type { Family, Reply } from '../../http/route.ts';
 import { jsonText } from '../../json/exact-number.ts';
 import { type Beside, bodyText } from '../../rules/text/body-text.ts';
 import type { RequestText } from '../../rules/text/request-text.ts';
-import { bodyView, type RuleView, requestView } from '../../rules/text/view.ts';
-import type { TokenNeed } from '../account/counts.ts';
+import { bodyView, type RawBody, type RuleView, requestView } from '../../rules/text/view.ts';
 import { holdsAnswer, type Judged, looksBack, ownerOf, type PolicyCaller, type PolicyGuard } from '../policy/guard.ts';
 import type { KeptRequest } from '../policy/kept-requests.ts';
 import type { Outcome } from '../policy/outcome.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
+import type { Admitted } from './admission.ts';
+import type { Prepared, Sent } from './prepared.ts';
 
-export interface RequestSeen {
-  readonly request: (object & { readonly max_tokens?: number | undefined }) | null;
-  /** Of a request written by a thread: the upstream's maximum, if it gets one. */
-  readonly writtenMost?: number | null;
-  readonly need: TokenNeed;
-  readonly most: number;
-}
+type Endpoint = RequestText['endpoint'];
 
-type Told = Pick<RequestText, 'endpoint' | 'model' | 'stream'>;
-
-const besideOf = ({ request, need, most, writtenMost }: RequestSeen, told: Told): Beside => {
-  const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
+const besideOf = (asked: Prepared<unknown>, { hosted }: Admitted, endpoint: Endpoint): Beside => {
+  const { model, isStreamed: stream, estimatedTokens: inputTokens, maxTokens: named, grows } = asked;
   // An upstream without a named maximum gets the model's, or none, which is the same.
-  const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? writtenMost ?? most) : named;
-  const { endpoint, model, stream } = told;
+  const maxTokens = grows === true ? Math.max(named, hosted.model.max_output_length) : named;
   return { endpoint, model, stream, inputTokens, maxTokens };
 };
 
-/** Whether the body is still in the client's API. */
-const isTheirs = ({ request, writtenMost }: RequestSeen): boolean => request === null && writtenMost === undefined;
+const inMessages = (sent: Extract<Sent, { request: unknown }>): object => ({
+  ...sent.request,
+  metadata: sent.metadata,
+});
+
+/** The body as JSON, and the API in whose form it is. */
+const rawOf = (sent: Sent, endpoint: Endpoint): Pick<RawBody, 'body' | 'form'> => {
+  if ('body' in sent) return { body: sent.body, form: endpoint };
+  return { body: 'text' in sent ? sent.text : Buffer.from(jsonText(inMessages(sent))), form: 'messages' };
+};
 
 /** For replays, with the text. */
 export const copyOf = (
-  seen: RequestSeen,
-  outgoing: () => Buffer,
-  told: Told,
+  asked: Prepared<unknown>,
+  admitted: Admitted,
+  endpoint: Endpoint,
   { caller, requestId, at }: { readonly caller: PolicyCaller; readonly requestId: string; readonly at: Millis },
 ): KeptRequest => {
-  const body = seen.request === null ? Buffer.from(outgoing()) : Buffer.from(jsonText(seen.request));
-  const form = isTheirs(seen) ? told.endpoint : 'messages';
-  return { requestId, at, owner: ownerOf(caller), body: { ...besideOf(seen, told), body, form } };
+  const raw = rawOf(admitted.sent, endpoint);
+  return { requestId, at, owner: ownerOf(caller), body: { ...besideOf(asked, admitted, endpoint), ...raw } };
 };
 
-/** As rules see it: all that the upstream gets. @param outgoing a passing body */
-export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, caller: PolicyCaller): RuleView => {
-  const { request } = seen;
-  const beside = besideOf(seen, text);
+/** As rules see it: all that the upstream gets. */
+export const viewOf = (
+  asked: Prepared<unknown>,
+  admitted: Admitted,
+  endpoint: Endpoint,
+  caller: PolicyCaller,
+): RuleView => {
+  const { sent } = admitted;
+  const beside = besideOf(asked, admitted, endpoint);
   const owner = ownerOf(caller);
-  if (request === null) {
-    const { endpoint, model, maxTokens, inputTokens, stream } = beside;
-    const form = isTheirs(seen) ? endpoint : 'messages';
-    return bodyView({ endpoint, model, maxTokens, inputTokens, stream, body: outgoing(), form }, owner);
-  }
+  if (!('request' in sent)) return bodyView({ ...beside, ...rawOf(sent, endpoint) }, owner);
   // Every API is in the form of messages by now; the endpoint's name stays.
-  const inMessages = bodyText({ ...request }, { ...beside, endpoint: 'messages' });
-  return requestView({ ...inMessages, endpoint: text.endpoint }, owner);
+  const text = bodyText({ ...inMessages(sent) }, { ...beside, endpoint: 'messages' });
+  return requestView({ ...text, endpoint }, owner);
 };
 
 /** For rules on answers only. */
-const withoutText = (endpoint: RequestText['endpoint'], caller: PolicyCaller): RuleView =>
+const withoutText = (endpoint: Endpoint, caller: PolicyCaller): RuleView =>
   requestView({ endpoint, model: '', maxTokens: 0, inputTokens: 0, stream: false, messages: [] }, ownerOf(caller));
 
 /** Null without response policies. Holds only what it needs of the request. */
-const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: RequestText['endpoint']): AnswerWatch | null => {
+const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: Endpoint): AnswerWatch | null => {
   const { policies, caller, named, requestId } = asked;
   if (policies.response.length === 0) return null;
   const view = looksBack(policies) ? asked.view : withoutText(endpoint, caller);
@@ -86,7 +86,7 @@ const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): R
 export const policed = (
   guard: PolicyGuard,
   asked: Judged,
-  { endpoint, family }: { readonly endpoint: RequestText['endpoint']; readonly family: Family },
+  { endpoint, family }: { readonly endpoint: Endpoint; readonly family: Family },
   answered: (watch: AnswerWatch | null) => Reply | Promise<Reply>,
 ): Reply | Promise<Reply> => {
   const go = ({ refused, headers }: Outcome): Reply | Promise<Reply> => {

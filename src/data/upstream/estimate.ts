@@ -1,6 +1,5 @@
 import { ExactNumber } from '../../json/exact-number.ts';
-import { known, shortLabelBytes } from './known-members.ts';
-import type { AnswerBlock, GenerateRequest, InputBlock } from './port.ts';
+import type { AnswerBlock, GenerateRequest, InputBlock, Message } from './port.ts';
 
 /** Tokens that one message costs beyond its text (contract F.4). */
 export const perMessage = 8;
@@ -11,8 +10,7 @@ export const drawnPrefix = `data:${svg}`;
 /** F.4 does not cover PDFs: a page costs about as much as an image and takes some 64 KiB of base64. */
 const base64PerPage = 65_536;
 /** Tokens of a file in Base64, of one page at least. */
-export const perPages = (base64: unknown): number =>
-  perImage * Math.max(1, Math.ceil((typeof base64 === 'string' ? base64.length : 0) / base64PerPage));
+export const perPages = (length: number): number => perImage * Math.max(1, Math.ceil(length / base64PerPage));
 
 export const writtenBytesOf = (content: readonly AnswerBlock[]): number =>
   content.reduce((sum, block) => sum + blockBytes(block), 0);
@@ -27,22 +25,23 @@ export type Estimable = Pick<GenerateRequest, 'messages' | 'system' | 'tools' | 
 
 export const estimateTokensOf = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
 
+/** Known members of a tool; others count as their JSON. */
+export const ownOfTool = ['type', 'name', 'description', 'input_schema', 'cache_control'];
+
 /** ⌈UTF-8 bytes of all text / 3⌉ + 8 per message + 1600 per image (contract F.4). */
-export const estimateInputTokens = (request: Estimable): number => {
-  const sum = { bytes: 0, flat: request.messages.length * perMessage };
-  if (request.system !== undefined) addContent(sum, request.system);
-  for (const { role, content } of request.messages) {
-    sum.bytes += labelBytes(role);
-    addContent(sum, content);
+export const estimateInputTokens = ({ messages, system, tools = [], output_config: output }: Estimable): number => {
+  const sum = { bytes: 0, flat: messages.length * perMessage };
+  addContent(sum, system);
+  for (const { content } of messages) addContent(sum, content);
+  for (const { name, description, input_schema: schema, ...others } of tools) {
+    sum.bytes += textBytes(name) + textBytes(description) + jsonBytes(schema);
+    for (const [member, value] of Object.entries(others)) {
+      const isCounted = typeof value === 'string' || (typeof value === 'object' && value !== null);
+      if (!isCounted || value instanceof ExactNumber || ownOfTool.includes(member)) continue;
+      sum.bytes += Buffer.byteLength(member) + 4 + jsonBytes(value);
+    }
   }
-  for (const tool of request.tools ?? []) {
-    // Tools that a server runs have neither.
-    sum.bytes += textBytes(tool.name) + textBytes(tool.description) + jsonBytes(tool.input_schema ?? {});
-    sum.bytes += restBytes(tool, known.messagesTool);
-  }
-  const schema = request.output_config?.format?.schema;
-  if (schema !== undefined) sum.bytes += jsonBytes(schema);
-  sum.bytes += restBytes(request, known.messages);
+  if (output?.format !== undefined) sum.bytes += jsonBytes(output.format.schema);
   return estimateTokensOf(sum.bytes) + sum.flat;
 };
 
@@ -51,28 +50,19 @@ interface Sum {
   flat: number;
 }
 
-const addContent = (sum: Sum, content: unknown): void => {
+const addContent = (sum: Sum, content: Message['content'] | null | undefined): void => {
   if (typeof content === 'string') sum.bytes += Buffer.byteLength(content);
-  else if (Array.isArray(content)) {
-    for (const block of content) if (isBlock(block)) addBlock(sum, block);
-  }
+  else for (const block of content ?? []) addBlock(sum, block);
 };
-
-/** Lists count as JSON; numbers do not. */
-const isBlock = (value: unknown): value is InputBlock =>
-  typeof value === 'object' && value !== null && !(value instanceof ExactNumber);
 
 const addBlock = (sum: Sum, block: InputBlock): void => {
   switch (block.type) {
     case 'text':
       sum.bytes += textBytes(block.text);
       break;
-    case 'image': {
+    case 'image':
       sum.flat += perImage;
-      const { media_type, data } = Object(block.source) as Readonly<Record<string, unknown>>;
-      if (media_type === svg) sum.bytes += textBytes(data);
       break;
-    }
     case 'thinking':
       sum.bytes += textBytes(block.thinking);
       break;
@@ -80,7 +70,7 @@ const addBlock = (sum: Sum, block: InputBlock): void => {
       sum.bytes += textBytes(block.name) + jsonBytes(block.input);
       break;
     case 'tool_result':
-      addContent(sum, block.content);
+      addContent(sum, block.content as Message['content']);
       break;
     case 'document':
       addDocument(sum, block);
@@ -90,36 +80,13 @@ const addBlock = (sum: Sum, block: InputBlock): void => {
   }
 };
 
-const addDocument = (sum: Sum, block: InputBlock): void => {
-  sum.bytes += textBytes(block.title) + textBytes(block.context);
-  const source = Object(block.source) as Readonly<Record<string, unknown>>;
-  if (source.type === 'content') addContent(sum, source.content);
-  else if (source.type === 'text') sum.bytes += textBytes(source.data);
-  else {
-    const data = source.data;
-    sum.flat += perPages(data);
-  }
+const addDocument = (sum: Sum, { title, context, source }: InputBlock): void => {
+  const { type, content, data } = source as { type: string; content?: Message['content']; data?: string };
+  sum.bytes += textBytes(title) + textBytes(context);
+  if (type === 'content') addContent(sum, content);
+  else if (type === 'text') sum.bytes += textBytes(data);
+  else sum.flat += perPages(data?.length ?? 0);
 };
-
-/** The JSON of all members that are not listed; numbers and booleans do not count. */
-export const restBytes = (value: unknown, known: readonly string[]): number => {
-  if (!isBlock(value) || Array.isArray(value)) return 0;
-  let bytes = 0;
-  for (const [name, member] of Object.entries(value)) {
-    if (!(typeof member === 'string' || isBlock(member)) || known.includes(name)) continue;
-    bytes += Buffer.byteLength(name) + 4 + jsonBytes(member);
-  }
-  return bytes;
-};
-
-export const labelBytes = (value: unknown): number => {
-  const bytes = textBytes(value);
-  return bytes > shortLabelBytes ? bytes : 0;
-};
-
-/** An SVG may be read as text. @param link that may hold all of it */
-export const drawnBytes = (link: unknown): number =>
-  typeof link === 'string' && link.startsWith(drawnPrefix) ? Buffer.byteLength(link) : 0;
 
 export const textBytes = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0);
 

@@ -25,7 +25,10 @@ const messages: Readonly<Record<Fault, string>> = {
  */
 export const parseJson = (bytes: Buffer, budget = valueBudget()): Readonly<Record<string, unknown>> | Refused => {
   const fault = lentDocument.fault(bytes, budget);
-  if (fault === null) return lentDocument.exactValue() as Record<string, unknown>;
+  return fault === null ? (lentDocument.exactValue() as Record<string, unknown>) : refusedFault(fault);
+};
+
+export const refusedFault = (fault: Fault): Refused => {
   const code = fault === 'too_deep' || fault === 'too_many' ? 'request_too_complex' : 'invalid_json';
   return refused(code, { message: `The request body ${messages[fault]}.` });
 };

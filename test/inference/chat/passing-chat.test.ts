@@ -117,7 +117,7 @@ describe('the request', () => {
     // Read by parsing, since there are policies to take out.
     [
       '"stream":true,"policy_ids":[],"stream_options":{"x":1}',
-      '{"model":"theirs","messages":[{}],"stream":true,"stream_options":{"x":1,"include_usage":true}}',
+      '{"model":"theirs","messages":[{}],"stream":true,"stream_options":{"include_usage":true,"x":1}}',
     ],
     [
       '"stream":true,"policy_ids":[]',

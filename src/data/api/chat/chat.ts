@@ -1,11 +1,9 @@
-import type { Refusal } from '../../../errors.ts';
 import type { Route } from '../../../http/route.ts';
 import { either } from '../../request/either.ts';
 import { type InferenceOptions, inferenceRoute } from '../../request/inference-route.ts';
-import { inPlace } from '../translation/translated.ts';
 import { chatForm } from './chat-answer.ts';
-import { chatReading } from './chat-reading.ts';
 import { chatCompletion } from './chat-response-schema.ts';
+import { chatRules } from './chat-rules.ts';
 import { chatBody } from './chat-schema.ts';
 import { passingChatBody } from './passing-schema.ts';
 
@@ -19,13 +17,7 @@ export const chatRoute = (options: InferenceOptions): Route =>
     name: 'chat.completions',
     request: either('CreateChatCompletionRequest', chatBody, passingChatBody),
     response: chatCompletion,
-    reading: chatReading(options.models),
-    form: ({ strict, passed }, id) => {
-      const { model, includeUsage } = strict ?? passed.fields;
-      const created = Math.floor(options.clock.wall() / 1000);
-      const form = chatForm({ id, model, created, includeUsage });
-      if (strict === null) return form;
-      const { placeOf } = strict;
-      return Object.assign(form, { inPlace: (refused: Refusal) => inPlace(refused, placeOf) });
-    },
+    rules: chatRules,
+    form: ({ model, said: { includeUsage } }, id) =>
+      chatForm({ id, model, created: Math.floor(options.clock.wall() / 1000), includeUsage }),
   });

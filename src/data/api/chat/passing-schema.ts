@@ -7,9 +7,9 @@ import { limit, policyIds } from '../translation/fields.ts';
 
 const anything = z.looseObject({});
 
-export const ownBounds = ['max_tokens', 'max_completion_tokens', 'n', 'best_of'] as const;
+const ownBounds = ['max_tokens', 'max_completion_tokens', 'n', 'best_of'] as const;
 
-export const mostChoices = 128;
+const mostChoices = 128;
 
 /** A passing body (contract L.1): Weir checks what limits and counts, the upstream the rest. */
 export const passingChatBody = z.looseObject({
@@ -33,5 +33,3 @@ export const passingChatBody = z.looseObject({
   audio: anything.nullish(),
   policy_ids: policyIds,
 });
-
-export type PassingChatBody = z.output<typeof passingChatBody>;

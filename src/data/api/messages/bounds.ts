@@ -19,7 +19,5 @@ const bounds = [
 type Bound = (typeof bounds)[number];
 
 /** Some servers read them all the same, which would evade reservation and charge (contract L.1). */
-export const otherBounds = (own: readonly Bound[]): readonly Bound[] => bounds.filter((name) => !own.includes(name));
-
 export const refusedBounds = (own: readonly Bound[]): Partial<Record<Bound, typeof refused>> =>
-  Object.fromEntries(otherBounds(own).map((name) => [name, refused]));
+  Object.fromEntries(bounds.filter((name) => !own.includes(name)).map((name) => [name, refused]));

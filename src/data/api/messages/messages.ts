@@ -2,8 +2,8 @@ import type { Route } from '../../../http/route.ts';
 import { either } from '../../request/either.ts';
 import { type InferenceOptions, inferenceRoute } from '../../request/inference-route.ts';
 import { messagesForm } from './messages-events.ts';
-import { messagesReading } from './messages-reading.ts';
 import { messageResponse } from './messages-response-schema.ts';
+import { messagesRules } from './messages-rules.ts';
 import { messagesBody } from './messages-schema.ts';
 import { passingBody } from './passing-schema.ts';
 
@@ -21,11 +21,8 @@ export const messagesRoute = (options: InferenceOptions): Route =>
     request: either('CreateMessageRequest', messagesBody, passingBody),
     response: messageResponse,
     errors: ['thread_unsupported_request'],
-    reading: messagesReading(options.models),
-    form: ({ strict, passed }, id, head) => {
-      const { model, context_management: managed } = strict ?? passed.fields;
-      const versioned = head.header('anthropic-version') !== undefined;
-      return messagesForm({ id, model, versioned, contextManaged: managed != null });
-    },
+    rules: messagesRules,
+    form: ({ model, said: { managesContext: contextManaged } }, id, head) =>
+      messagesForm({ id, model, versioned: head.header('anthropic-version') !== undefined, contextManaged }),
     passedHeaders: passedNames,
   });

@@ -7,11 +7,9 @@ import { textOr } from './tagged-union.ts';
 
 const anything = z.looseObject({});
 
-export const ownBounds = ['max_tokens'] as const;
-
 /** A passing body (contract L.1): specified fields are checked, the upstream judges the rest. */
 export const passingBody = z.looseObject({
-  ...refusedBounds(ownBounds),
+  ...refusedBounds(['max_tokens']),
   model: z.string().min(1),
   max_tokens: whole().min(1).max(maxTokens),
   messages: list(z.looseObject({ content: textOr(z.string(), list(z.unknown())).optional() })).min(1),
@@ -35,6 +33,3 @@ export const passingBody = z.looseObject({
 });
 
 export const passingCount = passingBody.partial({ max_tokens: true });
-
-export type PassingBody = z.output<typeof passingBody>;
-export type PassingCount = z.output<typeof passingCount>;

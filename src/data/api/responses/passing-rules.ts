@@ -1,23 +1,26 @@
-import type { StateNames } from '../../request/state-references.ts';
-import type { Answers } from '../../request/task.ts';
-import type { ConnectedModel } from '../../upstream/connect.ts';
+import { type Document, Kind } from '../../../json/document.ts';
+import { named, nameSet } from '../../../json/names.ts';
+import { keptMembers, stateFinder } from '../../questions/kept-state.ts';
+import { mostTurns } from '../../questions/served-tools.ts';
+import type { PassingRules } from '../../request/passing.ts';
 import { unnamedMaximum } from '../translation/translated-task.ts';
+import { passingResponsesBody } from './passing-schema.ts';
+import type { Repeated } from './response-text.ts';
+import { walkResponse } from './walk.ts';
 
-export interface PassedResponses {
-  readonly model: string;
-  readonly stream: boolean;
-  readonly policy_ids: readonly string[] | null | undefined;
+/** What an answer takes from its request. */
+export interface ResponsesSaid {
+  /** Null for an upstream that repeats it itself. */
+  readonly repeated: Repeated | null;
+  readonly asSummary: boolean;
 }
 
-export const responsesState: StateNames = {
-  members: {
-    previous_response_id: 'null',
-    conversation: 'null',
-    prompt: 'null',
-    container: 'null',
-    background: 'false',
-    store: 'false',
-  },
+const { input, store, max_output_tokens: most } = named('input', 'store', 'max_output_tokens');
+const { type, id, reasoning, item_reference: reference } = named('type', 'id', 'reasoning', 'item_reference');
+const authorization = Buffer.from('authorization');
+
+const stateIn = stateFinder({
+  members: keptMembers,
   anywhere: [
     'file_id',
     'file_ids',
@@ -29,19 +32,62 @@ export const responsesState: StateNames = {
   ],
   // Items can bring tools.
   somewhere: {
-    container: (value) => typeof value === 'string',
+    container: (tape, name) => tape.is(name + 1, Kind.string),
     // Only without a credential of the caller.
-    connector_id: (_, { authorization }) => authorization == null || authorization === '',
+    connector_id: (tape, name) => {
+      const credential = tape.member(tape.parent(name), authorization);
+      return !tape.isGiven(credential) || tape.string(credential) === '';
+    },
   },
   ownData: ['text', 'arguments', 'parameters', 'schema', 'metadata', 'file_data', 'data'],
-};
-
-/** Unbounded answers grow beyond it (contract F.4). */
-export const answerOf = (most: number | null | undefined, { model }: ConnectedModel): Answers => ({
-  maxTokens: most ?? Math.min(unnamedMaximum, model.max_output_length),
-  grows: most == null,
-  longest: most ?? model.max_output_length,
 });
 
-/** Added if the request does not say it. */
-export const unstoredMember = '"store":false,';
+/** Not content: an upstream that keeps the item needs only its id. */
+const isLabel = nameSet(['id', 'type', 'status']);
+/** A summary is no content: the model needs all reasoning. */
+const isThought = nameSet(['encrypted_content', 'content']);
+
+/** Only an id refers to an earlier answer. */
+const isReference = (tape: Document, item: number): boolean => {
+  const tag = tape.member(item, type);
+  if (tape.says(tag, reference)) return true;
+  if (!tape.isGiven(tape.member(item, id))) return false;
+  const isReasoning = tape.says(tag, reasoning);
+  const said = tape.firstMember(item, (name) => {
+    const isContent = isReasoning ? isThought(tape, name) : !isLabel(tape, name);
+    const isEmpty = !tape.isGiven(name + 1) || (tape.is(name + 1, Kind.array) && tape.isEmpty(name + 1));
+    return isContent && !isEmpty ? name : -1;
+  });
+  return said === -1;
+};
+
+export const passingResponses: PassingRules<ResponsesSaid> = {
+  as: 'responses',
+  family: 'chat',
+  schema: passingResponsesBody,
+  state: Object.keys(keptMembers),
+  kept: (tape) => {
+    const state = stateIn(tape);
+    if (state !== -1) return state;
+    return tape.firstItem(tape.member(0, input), (item) => (isReference(tape, item) ? item : -1));
+  },
+  walk: walkResponse,
+  // Unbounded answers grow beyond it (contract F.4).
+  answer: (tape, { model: { max_output_length: longest } }) => {
+    const maximum = tape.number(tape.member(0, most));
+    return {
+      maxTokens: maximum ?? Math.min(unnamedMaximum, longest),
+      grows: maximum === undefined,
+      longest: maximum ?? longest,
+    };
+  },
+  turns: ({ isServed }) => (isServed ? mostTurns : 1),
+  // Providers store answers by default, in an account that is not the caller's.
+  edits: (tape, { model }) => {
+    const said = tape.member(0, store);
+    if (model.dedicated_to !== undefined || tape.is(said, Kind.false)) return [];
+    return [said === -1 ? tape.inserted(0, '"store":false') : tape.replaced(said, 'false')];
+  },
+  hidesUsage: () => false,
+  said: () => ({ repeated: null, asSummary: false }),
+};

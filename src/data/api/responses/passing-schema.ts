@@ -9,10 +9,8 @@ const anything = z.looseObject({});
 /** For the OpenAPI document: some generators cannot express a list of anything beside a text. */
 const item = anything.meta({ properties: { type: {}, role: {} } });
 
-export const ownBounds = ['max_output_tokens'] as const;
-
 export const passingResponsesBody = z.looseObject({
-  ...refusedBounds(ownBounds),
+  ...refusedBounds(['max_output_tokens']),
   model: z.string().min(1),
   input: textOr(z.string(), list(item).min(1)),
   instructions: z.string().nullish(),
@@ -25,5 +23,3 @@ export const passingResponsesBody = z.looseObject({
   store: z.boolean().nullish(),
   policy_ids: policyIds,
 });
-
-export type PassingResponsesBody = z.output<typeof passingResponsesBody>;

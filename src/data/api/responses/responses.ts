@@ -1,13 +1,11 @@
-import type { Refusal } from '../../../errors.ts';
 import type { Route } from '../../../http/route.ts';
 import { either } from '../../request/either.ts';
 import { type InferenceOptions, inferenceRoute } from '../../request/inference-route.ts';
-import { inPlace } from '../translation/translated.ts';
 import { passingResponsesBody } from './passing-schema.ts';
 import { responseObject } from './response-schema.ts';
 import { repeatedOf } from './response-text.ts';
 import { responsesForm } from './responses-form.ts';
-import { responsesReading } from './responses-reading.ts';
+import { responsesRules } from './responses-rules.ts';
 import { responsesBody } from './responses-schema.ts';
 
 export const responsesRoute = (options: InferenceOptions): Route => {
@@ -20,23 +18,16 @@ export const responsesRoute = (options: InferenceOptions): Route => {
     name: 'responses',
     request: either('CreateResponseRequest', responsesBody, passingResponsesBody),
     response: responseObject,
-    reading: responsesReading(options.models),
-    form: ({ strict, passed }, id) => {
-      if (strict === null) {
-        const { model } = passed.fields;
-        return responsesForm({
-          id,
-          createdAt: now(),
-          get repeated() {
-            return repeatedOf({ model, input: '' });
-          },
-          asSummary: false,
-          now,
-        });
-      }
-      const { placeOf, repeated, asSummary } = strict;
-      const form = responsesForm({ id, createdAt: now(), repeated, asSummary, now });
-      return Object.assign(form, { inPlace: (refused: Refusal) => inPlace(refused, placeOf) });
-    },
+    rules: responsesRules,
+    form: ({ model, said: { repeated, asSummary } }, id) =>
+      responsesForm({
+        id,
+        createdAt: now(),
+        get repeated() {
+          return repeated ?? repeatedOf({ model, input: '' });
+        },
+        asSummary,
+        now,
+      }),
   });
 };

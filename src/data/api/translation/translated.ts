@@ -1,4 +1,5 @@
-import type { Code, Refusal } from '../../../errors.ts';
+import type { Code } from '../../../errors.ts';
+import type { PlaceOf } from '../../request/in-place.ts';
 
 export type Path = readonly (string | number)[];
 export type Block = Readonly<Record<string, unknown>>;
@@ -8,7 +9,7 @@ export interface Translated {
   /** Unchecked: the rules of messages refuse the rest. */
   readonly body: Readonly<Record<string, unknown>>;
   /** From a place in `body` to the sent request's. */
-  readonly placeOf: (path: readonly string[]) => Path;
+  readonly placeOf: PlaceOf;
 }
 
 export interface TranslationFault {
@@ -24,12 +25,3 @@ export const nothingOfUser = (list: string): TranslationFault => ({
   path: [list],
   message: 'At least one message must have the role user.',
 });
-
-/** @param placeOf null if no longer known: then without a place */
-export const inPlace = (refused: Refusal, placeOf: Translated['placeOf'] | null): Refusal => {
-  const [first] = refused.details;
-  if (first === undefined) return refused;
-  if (placeOf === null) return { ...refused, param: null, message: first.msg, details: [] };
-  const param = placeOf(first.loc.slice(1)).map(String).join('.');
-  return { ...refused, param, message: `${param}: ${first.msg}`, details: [] };
-};

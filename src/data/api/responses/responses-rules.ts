@@ -1,0 +1,16 @@
+import type { RequestRules } from '../../request/prepare.ts';
+import { translatedRules } from '../translation/translated-task.ts';
+import { passingResponses, type ResponsesSaid } from './passing-rules.ts';
+import { repeatedOf } from './response-text.ts';
+import { responsesBody } from './responses-schema.ts';
+import { responsesToMessages } from './responses-to-messages.ts';
+
+export const responsesRules: RequestRules<ResponsesSaid> = {
+  passing: passingResponses,
+  strict: translatedRules({
+    schema: responsesBody,
+    translate: responsesToMessages,
+    maximumOf: ({ max_output_tokens: most }) => most,
+    said: (request) => ({ repeated: repeatedOf(request), asSummary: request.reasoning?.summary != null }),
+  }),
+};

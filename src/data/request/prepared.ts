@@ -1,0 +1,88 @@
+import { isRefusal, type Refusal } from '../../errors.ts';
+import type { RequestText } from '../../rules/text/request-text.ts';
+import type { TokenNeed } from '../account/counts.ts';
+import { imagesOf, pricesImages } from '../questions/images.ts';
+import type { ConnectedModel } from '../upstream/connect.ts';
+import type { GenerateRequest, WrittenRequest } from '../upstream/port.ts';
+import type { PlaceOf } from './in-place.ts';
+
+/** What goes to the upstream: the client's own bytes with edits, a request in Weir's own form, or one that a thread has written. */
+export type Sent =
+  | {
+      readonly body: Buffer;
+      /** Whether only Weir asked for the stream's usage. */
+      readonly hidesUsage: boolean;
+    }
+  | {
+      readonly request: GenerateRequest;
+      /** For policies: the request has only what the upstream gets. */
+      readonly metadata: RequestText['metadata'];
+    }
+  | {
+      readonly written: WrittenRequest['written'];
+      /** JSON in the form of messages, for policies. */
+      readonly text: Buffer;
+    };
+
+/** What the client asked for. @typeParam Said what the answer takes from the request */
+export interface Asked<Said> {
+  readonly model: string;
+  readonly isStreamed: boolean;
+  /** Policies by their ids. */
+  readonly named: readonly string[];
+  readonly said: Said;
+  /** Of a request in another API's form; null if no longer known. */
+  readonly placeOf?: PlaceOf | null | undefined;
+}
+
+/** A request that has been read. Plain data but for `placeOf`, which no thread hands over. */
+export interface Prepared<Said> extends Asked<Said>, TokenNeed {
+  /** Upper bounds. */
+  readonly images: number;
+  readonly searches: number;
+  /** By the model's rules, for after its policies (contract F.2). */
+  readonly refusal: Refusal | null;
+  /** Null if it is refused, or its model is unknown. */
+  readonly sent: Sent | null;
+}
+
+/** A valid request for a translated model. */
+export interface Judged extends TokenNeed {
+  readonly request: GenerateRequest;
+  readonly metadata: RequestText['metadata'];
+}
+
+const nothing = { estimatedTokens: 0, maxTokens: 0, images: 0, searches: 0, sent: null };
+
+/** @param judge by the model's rules */
+export const preparedStrictly = <Said>(
+  asked: Asked<Said>,
+  hosted: ConnectedModel | undefined,
+  judge: (hosted: ConnectedModel) => Judged | Refusal,
+): Prepared<Said> => {
+  if (hosted === undefined) return { ...asked, ...nothing, refusal: null };
+  const judged = judge(hosted);
+  if (isRefusal(judged)) return { ...asked, ...nothing, refusal: judged };
+  const { request, metadata, ...need } = judged;
+  const { system, messages } = request;
+  const images = pricesImages(hosted.model)
+    ? messages.reduce((sum, { content }) => sum + imagesOf(content), imagesOf(system))
+    : 0;
+  // Such requests cannot search.
+  return { ...asked, ...need, images, searches: 0, refusal: null, sent: { request, metadata } };
+};
+
+/** Without the request, which may be large. */
+export const needOf = ({ estimatedTokens, maxTokens, grows, longest, turns }: TokenNeed): TokenNeed => ({
+  estimatedTokens,
+  maxTokens,
+  ...(grows !== undefined && { grows }),
+  ...(longest !== undefined && { longest }),
+  ...(turns !== undefined && { turns }),
+});
+
+/** For an upstream that translates. */
+export const translatedRequest = (
+  sent: Exclude<Sent, { body: unknown }>,
+  { upstreamModel: model }: ConnectedModel,
+): GenerateRequest | WrittenRequest => ('request' in sent ? sent.request : { model, written: sent.written });

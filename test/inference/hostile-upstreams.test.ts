@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type ConnectedModel, connect } from '../../src/data/upstream/connect.ts';
 import { loadModels } from '../../src/data/upstream/models/models.ts';
-import { SseParser } from '../../src/data/upstream/transport/sse.ts';
 import type { HttpServer } from '../../src/http/listen/server.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
+import { dataOf } from '../upstream/data-of.ts';
 import * as anthropicMock from '../upstream/mock.ts';
 import * as openaiMock from '../upstream/openai/mock.ts';
 
@@ -252,10 +252,10 @@ describe.each(ways)('a client of %s, model %s', (client, model, spoken) => {
         const { status, media, text: told } = await ask(client, model, true);
         if (status !== 200) return expectError(client, status, told);
         expect(media).toBe('text/event-stream; charset=utf-8');
-        const events = [...new SseParser(10_000_000).push(Buffer.from(told))];
+        const events = [...dataOf([Buffer.from(told)])];
         expect(told.endsWith('\n\n')).toBe(true);
-        const last = events.at(-1)!.data;
-        const kinds = events.map(({ data }) => (data === '[DONE]' ? data : (JSON.parse(data).type ?? 'chunk')));
+        const last = events.at(-1)!;
+        const kinds = events.map((data) => (data === '[DONE]' ? data : (JSON.parse(data).type ?? 'chunk')));
         expect(told).not.toContain('internal_error');
         if (client === 'messages') {
           expect(['message_stop', 'error']).toContain(kinds.at(-1));
@@ -267,7 +267,7 @@ describe.each(ways)('a client of %s, model %s', (client, model, spoken) => {
           const isError = last !== '[DONE]' && JSON.parse(last).error !== undefined;
           const isFinished = /"finish_reason":(?!null)/.test(told);
           expect(last === '[DONE]' || isError || isFinished).toBe(true);
-          for (const { data } of events.filter(({ data }) => data.startsWith('{'))) {
+          for (const data of events.filter((each) => each.startsWith('{'))) {
             const { id, model: named, error } = JSON.parse(data);
             if (error == null)
               expect([id ?? '', named ?? model]).toEqual([expect.not.stringMatching(/chatcmpl-1$/), model]);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PassedEventReader } from '../../src/data/upstream/anthropic/passed-events.ts';
+import { PassedMessageReader } from '../../src/data/upstream/anthropic/passing.ts';
 import { EventFrames } from '../../src/data/upstream/transport/event-frames.ts';
 import { event, recorded } from './mock.ts';
 
@@ -8,29 +8,33 @@ import { event, recorded } from './mock.ts';
 
 const [start = ''] = recorded;
 
+const last = event('unheard_of', { last: true });
+
 /** What a reader tells of a stream that comes in these pieces. */
 const read = (pieces: readonly Buffer[]) => {
   const frames = new EventFrames(100_000);
-  const reader = new PassedEventReader({ id: 'msg_ours', model: 'ours' });
+  const reader = new PassedMessageReader({ id: 'msg_ours', model: 'ours' });
   let passed = '';
   let held: string | null = null;
   let failure: string | null = null;
-  for (const piece of pieces) {
+  // What begins the message comes with the first event that says something.
+  for (const piece of [...pieces, Buffer.from(last)]) {
     if (reader.ended || failure !== null) break;
     // Lent, as a connection does.
     const lent = Buffer.from(piece);
     const told = reader.readAll(frames.push(lent));
-    if (told.events.length > 0) held ??= reader.takeStart()?.toString() ?? null;
-    passed += told.events.toString();
+    for (const { start: begun, events } of told.pieces) {
+      held ??= begun?.toString() ?? null;
+      passed += events.toString();
+    }
     if (told.failure !== null) failure = String((told.failure as { code?: unknown }).code);
     lent.fill('?');
   }
   const { outputBytes, usage, ended } = reader;
-  held ??= reader.takeStart()?.toString() ?? null;
   // What comes before any output waits with the event that begins the message.
   const begun = held === null ? 0 : held.indexOf('\n\n') + 2;
   const [first, more] = [held?.slice(0, begun) ?? null, held?.slice(begun) ?? ''];
-  return { passed: more + passed, failure, outputBytes, usage, ended, start: first };
+  return { passed: more + passed.replace(last, ''), failure, outputBytes, usage, ended, start: first };
 };
 
 const cut = (text: string, sizes: readonly number[]): Buffer[] => {
@@ -160,9 +164,9 @@ describe('events', () => {
     ],
     ['an error in the guise of another', 'event: content_block_stop\ndata: {"type":"error","error":{}}\n\n'],
   ])('that look usual but are not are parsed: %s', (_, odd) => {
-    expect(read([Buffer.from(start + event('ping') + odd)])).toMatchObject({
+    expect(read([Buffer.from(start + event('content_block_stop', { index: 0 }) + odd)])).toMatchObject({
       failure: 'provider_error',
-      passed: event('ping'),
+      passed: event('content_block_stop', { index: 0 }),
     });
   });
 });

@@ -4,7 +4,6 @@ import type { Reply } from '../../http/route.ts';
 import type { ResponseText } from '../../rules/text/request-text.ts';
 import type { Count } from '../account/account.ts';
 import { writtenBytesOf } from '../upstream/estimate.ts';
-import { writtenBytesIn } from '../upstream/openai/written.ts';
 import type {
   Answer,
   GenerateOptions,
@@ -15,6 +14,7 @@ import type {
   Upstream,
   WrittenRequest,
 } from '../upstream/port.ts';
+import { writtenBytesIn } from '../upstream/transport/told.ts';
 import { type AnswerWatch, answerOf, judgeWhole, passedText } from './answer-watch.ts';
 import type { Generation, Timing } from './generation.ts';
 import { watchedChunks, watchedEvents } from './held.ts';

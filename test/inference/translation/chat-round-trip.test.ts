@@ -10,7 +10,6 @@ import { chatRequest } from '../../../src/data/upstream/openai/chat-request.ts';
 import { inexpressible } from '../../../src/data/upstream/openai/inexpressible.ts';
 import type { Chunk } from '../../../src/data/upstream/port.ts';
 import { chunksOf } from '../../../src/data/upstream/simulated/chunks.ts';
-import { SseParser } from '../../../src/data/upstream/transport/sse.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
 import { assemble } from '../../upstream/requests.ts';
 import { send } from '../call.ts';
@@ -62,7 +61,7 @@ describe('an answer', () => {
         const reader = new ChatChunkReader(most, String);
         const back = await assemble(
           (async function* (): AsyncGenerator<Chunk> {
-            for (const { data } of new SseParser(1_000_000).push(bytes)) yield* reader.read(data);
+            yield* reader.readAll(bytes).pieces;
           })(),
         );
         expect(plain(back)).toEqual(plain(answer));

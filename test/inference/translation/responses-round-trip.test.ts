@@ -8,8 +8,8 @@ import { responsesForm } from '../../../src/data/api/responses/responses-form.ts
 import { packThought, type Thought } from '../../../src/data/api/responses/thought.ts';
 import type { Answer, GenerateRequest, InputBlock, Message } from '../../../src/data/upstream/port.ts';
 import { chunksOf } from '../../../src/data/upstream/simulated/chunks.ts';
-import { SseParser } from '../../../src/data/upstream/transport/sse.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
+import { dataOf } from '../../upstream/data-of.ts';
 import { send } from '../call.ts';
 import { hosted, model } from '../hosted.ts';
 import { ScriptedUpstream } from '../scripted-upstream.ts';
@@ -163,7 +163,7 @@ describe('an answer', () => {
       fc.property(answers, fc.boolean(), fc.integer({ min: 1, max: 5 }), (answer, asSummary, tokens) => {
         const toEvents = form(asSummary).events(1, () => undefined);
         const bytes = Buffer.from([...chunksOf(answer, tokens)].map(toEvents).join(''));
-        const events = [...new SseParser(10_000_000).push(bytes)].map(({ data }) => JSON.parse(data));
+        const events = [...dataOf([bytes])].map((data) => JSON.parse(data));
         expect(events.map(({ sequence_number: number }) => number)).toEqual([...events.keys()]);
         const whole = wholeOf(answer, asSummary);
         expect(events.at(-1).response).toEqual(whole);

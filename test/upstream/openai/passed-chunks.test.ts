@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PassedChunkReader } from '../../../src/data/upstream/openai/passed-chunks.ts';
+import { PassedChunkReader } from '../../../src/data/upstream/openai/passing-chat.ts';
 import { UpstreamError } from '../../../src/data/upstream/port.ts';
 import { EventFrames } from '../../../src/data/upstream/transport/event-frames.ts';
 
@@ -61,7 +61,7 @@ const read = (events: string, cuts: readonly number[], hidesUsage = true) => {
   for (const [index, end] of edges.slice(1).entries()) {
     const passed = reader.readAll(frames.push(bytes.subarray(edges[index], end)));
     if (passed.failure !== null) throw passed.failure;
-    if (passed.events.length > 0) out += (reader.takeStart()?.toString() ?? '') + passed.events.toString();
+    for (const { start, events: more } of passed.pieces) out += (start?.toString() ?? '') + more.toString();
   }
   return { reader, out };
 };
@@ -118,7 +118,7 @@ test('chunks that say nothing wait for the first that does, up to a MiB', () => 
   );
   const padded = one.replace('"choices"', `"pad":"${'x'.repeat(1000)}","choices"`);
   let held = 0;
-  while (held < 4_194_304 && reader.readAll(Buffer.from(padded)).events.length === 0) held += padded.length;
+  while (held < 4_194_304 && reader.readAll(Buffer.from(padded)).pieces.length === 0) held += padded.length;
   expect(held).toBeGreaterThan(1_048_576 - 2 * padded.length);
   expect(held).toBeLessThanOrEqual(1_048_576);
 });

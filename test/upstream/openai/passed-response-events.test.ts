@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PassedResponseReader } from '../../../src/data/upstream/openai/passed-response-events.ts';
+import { PassedResponseReader } from '../../../src/data/upstream/openai/passing-responses.ts';
 import { UpstreamError } from '../../../src/data/upstream/port.ts';
 import { EventFrames } from '../../../src/data/upstream/transport/event-frames.ts';
 
@@ -72,7 +72,7 @@ const read = (events: string, cuts: readonly number[] = []) => {
   let out = '';
   for (const [index, end] of edges.slice(1).entries()) {
     const passed = reader.readAll(frames.push(Buffer.from(bytes.subarray(edges[index], end))));
-    if (passed.events.length > 0) out += (reader.takeStart()?.toString() ?? '') + passed.events.toString();
+    for (const { start, events: more } of passed.pieces) out += (start?.toString() ?? '') + more.toString();
     if (passed.failure !== null) throw passed.failure;
   }
   return { reader, out };
@@ -183,7 +183,7 @@ describe('an event with the response', () => {
       `{"type":"response.in_progress","response":{"pad":"${'x'.repeat(1000)}"}}`,
     );
     let held = 0;
-    while (held < 4_194_304 && reader.readAll(Buffer.from(one)).events.length === 0) held += one.length;
+    while (held < 4_194_304 && reader.readAll(Buffer.from(one)).pieces.length === 0) held += one.length;
     expect(held).toBeGreaterThan(1_048_576 - 2 * one.length);
     expect(held).toBeLessThanOrEqual(1_048_576);
   });

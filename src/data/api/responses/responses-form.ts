@@ -5,7 +5,7 @@ import type { AnswerForm } from '../../reply/answer-form.ts';
 import { textIn } from '../../reply/kept.ts';
 import { AnswerWithheld } from '../../reply/upstream-refusal.ts';
 import type { Answer, Chunk } from '../../upstream/port.ts';
-import { dataOf } from '../../upstream/transport/event-frames.ts';
+import { documentIn } from '../../upstream/transport/event-frames.ts';
 import { type Emit, type ItemEvents, itemEvents } from './item-events.ts';
 import { itemId, outputItem } from './output-items.ts';
 import { type ResponseEnvelope, responseText, statusAfter } from './response-text.ts';
@@ -87,8 +87,8 @@ const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((c
 /** Undefined if the upstream numbers none. */
 const numberAfter = (events: Buffer): number | undefined => {
   const before = events.lastIndexOf('\n\n', -3);
-  const data = dataOf(before === -1 ? events : events.subarray(before));
-  const { sequence_number: last } = JSON.parse(data!) as { readonly sequence_number?: unknown };
+  const document = documentIn(before === -1 ? events : events.subarray(before));
+  const { sequence_number: last } = JSON.parse(document!.toString()) as { readonly sequence_number?: unknown };
   return Number.isSafeInteger(last) ? (last as number) + 1 : undefined;
 };
 

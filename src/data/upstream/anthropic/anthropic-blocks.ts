@@ -1,8 +1,9 @@
-import { noTokens, type Usage } from '../../../tokens.ts';
-import type { AnswerBlock, StopReason } from '../port.ts';
-import { detailsOf, tierOf } from '../transport/details.ts';
-import { type Fields, fieldsOf, isCount, stringOf, tokensOf, within } from '../transport/fields.ts';
+import { parseExactly } from '../../../json/document.ts';
+import type { Answer, AnswerBlock, StopReason } from '../port.ts';
+import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
+import { contentRefused, malformed } from '../transport/upstream-errors.ts';
+import { readUsage } from './usage.ts';
 
 export const isToolUse = (block: unknown): boolean =>
   typeof block === 'object' && block !== null && (block as Fields).type === 'tool_use';
@@ -29,35 +30,6 @@ export const readBlock = (value: unknown): AnswerBlock | null => {
   }
 };
 
-/** Counts are clamped to `most`: a faulty upstream must not empty a balance. `known` is the fallback. */
-export const readUsage = (value: unknown, most: number, known: Usage = noTokens): Usage => {
-  if (typeof value !== 'object' || value === null) return known;
-  const usage = value as Fields;
-  const tokens = (count: unknown, otherwise: number): number => tokensOf(count, most, otherwise);
-  const { ephemeral_1h_input_tokens: long } = within(usage.cache_creation);
-  const { web_search_requests: searches } = within(usage.server_tool_use);
-  const isPlain =
-    isCount(usage.input_tokens, most) &&
-    isCount(usage.output_tokens, most) &&
-    isCount(usage.cache_creation_input_tokens, most) &&
-    isCount(usage.cache_read_input_tokens, most);
-  const told = detailsOf({
-    // `speed: "fast"` can have its own price, as a service tier can.
-    service_tier: tierOf(usage.service_tier) ?? tierOf(usage.speed),
-    input_cache_write_long: tokens(long, 0),
-    web_search: tokens(searches, 0),
-  });
-  const details = told && known.details ? { ...known.details, ...told } : (told ?? known.details);
-  return {
-    ...((!isPlain || known.isPartial) && { isPartial: true }),
-    ...(details && { details }),
-    input_tokens: tokens(usage.input_tokens, known.input_tokens),
-    output_tokens: tokens(usage.output_tokens, known.output_tokens),
-    cache_creation_input_tokens: tokens(usage.cache_creation_input_tokens, known.cache_creation_input_tokens),
-    cache_read_input_tokens: tokens(usage.cache_read_input_tokens, known.cache_read_input_tokens),
-  };
-};
-
 export interface Stop {
   readonly stop_reason: StopReason;
   readonly stop_sequence: string | null;
@@ -77,4 +49,16 @@ export const readStop = (reason: unknown, sequence: unknown): Stop => {
     default:
       return { stop_reason: 'end_turn', stop_sequence: null };
   }
+};
+
+/** @throws UpstreamError `provider_error` for what is no message, `content_refused` if it has only a refusal */
+export const readMessage = (text: string, mostTokens: number): Answer => {
+  const message = fieldsOf(parsedJson(text, 'the answer'), 'the answer');
+  if (message.type !== 'message' || !Array.isArray(message.content)) throw malformed('the answer is not a message');
+  const blocks = message.content.some(isToolUse) ? (parseExactly(text) as typeof message).content : message.content;
+  const content = (blocks as unknown[]).map(readBlock).filter((block) => block !== null);
+  const usage = readUsage(message.usage, mostTokens);
+  if (message.stop_reason === 'refusal' && content.length === 0) throw contentRefused(usage);
+  const { stop_reason, stop_sequence } = readStop(message.stop_reason, message.stop_sequence);
+  return { content, stop_reason, stop_sequence, usage };
 };

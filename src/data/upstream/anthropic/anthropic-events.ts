@@ -1,11 +1,12 @@
 import { parseExactly } from '../../../json/document.ts';
 import { jsonText } from '../../../json/exact-number.ts';
-import { noTokens, type Usage } from '../../../tokens.ts';
+import type { Usage } from '../../../tokens.ts';
 import { type AnswerBlock, type Chunk, type Delta, emptied } from '../port.ts';
-import type { ChunkReader } from '../transport/answers.ts';
-import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
+import { type Fields, fieldsOf, stringOf } from '../transport/fields.ts';
+import { ChunkReader } from '../transport/translated-events.ts';
 import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
-import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
+import { isToolUse, readBlock, readStop } from './anthropic-blocks.ts';
+import { UsageSoFar } from './usage.ts';
 
 interface OpenBlock {
   /** The index at the upstream, which counts the blocks that are skipped here. */
@@ -15,34 +16,30 @@ interface OpenBlock {
 }
 
 /** Turns the events of a streamed message into chunks; enforces the grammar of contract G.5. */
-export class EventReader implements ChunkReader {
-  readonly #mostTokens: number;
+export class EventReader extends ChunkReader {
+  readonly #usage: UsageSoFar;
   #started = false;
   #open: OpenBlock | null = null;
   #blocks = 0;
-  #usage: Usage = noTokens;
-  #isCounted = false;
   #stopReason: unknown = null;
   #stopSequence: unknown = null;
-  ended = false;
 
-  get counted(): Usage | null {
-    return this.#isCounted ? this.#usage : null;
+  get counted(): Usage {
+    return this.#usage.now;
   }
 
+  /** @param mostTokens bounds reported counts */
   constructor(mostTokens: number) {
-    this.#mostTokens = mostTokens;
+    super();
+    this.#usage = new UsageSoFar(mostTokens);
   }
 
-  /** The chunks of one event. @throws UpstreamError for an error event or a breach of the grammar */
-  read(data: string): readonly Chunk[] {
-    if (this.ended) return [];
-    const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
+  protected read(event: Fields, document: string): readonly Chunk[] {
     switch (event.type) {
       case 'message_start':
         return this.#start(event);
       case 'content_block_start':
-        return this.#startBlock(isToolUse(event.content_block) ? (parseExactly(data) as Fields) : event);
+        return this.#startBlock(isToolUse(event.content_block) ? (parseExactly(document) as Fields) : event);
       case 'content_block_delta':
         return this.#delta(event);
       case 'content_block_stop':
@@ -58,15 +55,14 @@ export class EventReader implements ChunkReader {
     }
   }
 
-  finish(): never {
+  protected close(): never {
     throw malformed('the stream ends before the message does');
   }
 
   #start(event: Fields): readonly Chunk[] {
     if (this.#started) throw malformed('a second message_start');
     this.#started = true;
-    this.#usage = readUsage(fieldsOf(event.message, 'message').usage, this.#mostTokens);
-    return [{ type: 'start', usage: this.#usage }];
+    return [{ type: 'start', usage: this.#usage.start(fieldsOf(event.message, 'message').usage) }];
   }
 
   #startBlock(event: Fields): readonly Chunk[] {
@@ -112,8 +108,7 @@ export class EventReader implements ChunkReader {
 
   #messageDelta(event: Fields): readonly Chunk[] {
     if (!this.#started) throw malformed('a message_delta before the start');
-    this.#usage = readUsage(event.usage, this.#mostTokens, this.#usage);
-    if (typeof within(event.usage).output_tokens === 'number') this.#isCounted = true;
+    this.#usage.add(event.usage);
     const delta = fieldsOf(event.delta ?? {}, 'delta');
     this.#stopReason = delta.stop_reason ?? this.#stopReason;
     this.#stopSequence = delta.stop_sequence ?? this.#stopSequence;
@@ -122,8 +117,7 @@ export class EventReader implements ChunkReader {
 
   #end(): readonly Chunk[] {
     if (!this.#started || this.#open !== null) throw malformed('the message ends out of place');
-    // The output count of `message_start` is not final.
-    const usage = this.#isCounted ? this.#usage : { ...this.#usage, isPartial: true as const };
+    const usage = this.#usage.final(this.#usage.now);
     if (this.#stopReason === 'refusal' && this.#blocks === 0) throw contentRefused(usage);
     this.ended = true;
     return [{ type: 'end', ...readStop(this.#stopReason, this.#stopSequence), usage }];

@@ -5,8 +5,8 @@ import type { CountRequest, GenerateRequest, Upstream, WrittenRequest } from '..
 import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
 import { Endpoint, type EndpointDependencies } from '../transport/endpoint.ts';
 import { bodyIn } from '../transport/written.ts';
+import { readMessage } from './anthropic-blocks.ts';
 import { EventReader } from './anthropic-events.ts';
-import { readMessage } from './anthropic-message.ts';
 import { countTokens } from './count-tokens.ts';
 import { passingMessages } from './passing.ts';
 

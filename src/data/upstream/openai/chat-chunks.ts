@@ -1,14 +1,14 @@
 import { noTokens, type Usage } from '../../../tokens.ts';
 import type { Chunk } from '../port.ts';
-import type { ChunkReader } from '../transport/answers.ts';
-import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
+import { type Fields, fieldsOf, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
+import { ChunkReader } from '../transport/translated-events.ts';
 import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
 import { BlockLine, type Part } from './block-line.ts';
 import { type CallId, firstChoice, textIn, thoughtIn } from './chat-completion.ts';
-import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
+import { chatUsage, guessedUsage, readStop } from './usage.ts';
 
-export class ChatChunkReader implements ChunkReader {
+export class ChatChunkReader extends ChunkReader {
   readonly #mostTokens: number;
   readonly #callId: CallId;
   #started = false;
@@ -19,7 +19,6 @@ export class ChatChunkReader implements ChunkReader {
   #usage: Usage | null = null;
   #finish: unknown = null;
   #sequence: unknown = null;
-  ended = false;
 
   get counted(): Usage | null {
     return this.#usage;
@@ -27,17 +26,15 @@ export class ChatChunkReader implements ChunkReader {
 
   /** @param mostTokens bounds reported counts */
   constructor(mostTokens: number, callId: CallId) {
+    super();
     this.#mostTokens = mostTokens;
     this.#callId = callId;
   }
 
-  read(data: string): readonly Chunk[] {
-    if (this.ended) return [];
-    if (data === '[DONE]') return this.finish();
-    const chunk = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
+  protected read(chunk: Fields): readonly Chunk[] {
     if (chunk.error != null || chunk.object === 'error') throw eventError(errorOf(chunk));
     if (!Array.isArray(chunk.choices)) throw malformed('a chunk has no choices');
-    this.#usage = readUsage(chunk.usage, this.#mostTokens, { tier: chunk.service_tier }) ?? this.#usage;
+    this.#usage = chatUsage(chunk, this.#mostTokens) ?? this.#usage;
     const chunks: Chunk[] = [];
     if (!this.#started) {
       this.#started = true;
@@ -49,7 +46,7 @@ export class ChatChunkReader implements ChunkReader {
   }
 
   /** Not every server sends `[DONE]`; all send a finish reason. */
-  finish(): readonly Chunk[] {
+  protected close(): readonly Chunk[] {
     if (this.#finish === null) throw malformed('the stream ends before the answer does');
     const chunks: Chunk[] = [];
     this.#line.end(this.#finish === 'length', chunks);
@@ -59,6 +56,10 @@ export class ChatChunkReader implements ChunkReader {
     const stop = readStop(this.#finish, this.#called > 0, this.#sequence);
     chunks.push({ type: 'end', ...stop, usage });
     return chunks;
+  }
+
+  protected override done(): readonly Chunk[] {
+    return this.close();
   }
 
   #choice({ delta, finish_reason: reason, stop_reason: sequence }: Fields, chunks: Chunk[]): void {

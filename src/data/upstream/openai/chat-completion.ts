@@ -4,7 +4,7 @@ import type { Answer, AnswerBlock } from '../port.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
 import { contentRefused, malformed } from '../transport/upstream-errors.ts';
-import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
+import { chatUsage, guessedUsage, readStop } from './usage.ts';
 
 export type CallId = (index: number) => string;
 
@@ -18,10 +18,7 @@ export const readCompletion = (text: string, mostTokens: number, callId: CallId)
   const { finish_reason: reason, stop_reason: sequence } = choice;
   const calls = callsOf(message.tool_calls, reason === 'length', callId);
   const content = [...saidIn(message), ...calls];
-  const usage = guessedUsage(
-    readUsage(completion.usage, mostTokens, { tier: completion.service_tier }),
-    writtenBytesOf(content),
-  );
+  const usage = guessedUsage(chatUsage(completion, mostTokens), writtenBytesOf(content));
   if (reason === 'content_filter' && content.length === 0) throw contentRefused(usage);
   return {
     content,

@@ -9,7 +9,8 @@ import { ChatChunkReader } from './chat-chunks.ts';
 import { type CallId, readCompletion } from './chat-completion.ts';
 import { type ChatDialect, chatRequest } from './chat-request.ts';
 import { inexpressible } from './inexpressible.ts';
-import { passingChat, passingResponses } from './passing.ts';
+import { passingChat } from './passing-chat.ts';
+import { passingResponses } from './passing-responses.ts';
 
 export interface OpenaiDependencies extends EndpointDependencies {
   readonly contextLength: number;

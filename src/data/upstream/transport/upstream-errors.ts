@@ -2,8 +2,8 @@ import type { Millis } from '../../../clock.ts';
 import type { Usage } from '../../../tokens.ts';
 import type { HttpFault } from '../http1/fault.ts';
 import { type UpstreamCode, UpstreamError } from '../port.ts';
+import { SseError } from './event-frames.ts';
 import { reasonOfError, reasonOfFault } from './failure-reason.ts';
-import { SseError } from './sse.ts';
 import { toldRefusal } from './told-refusal.ts';
 
 /** Shown instead of the upstream's words, which may hold an account or an address. */

@@ -4,17 +4,10 @@ import type { StopReason } from '../port.ts';
 import { detailsOf, tierOf } from '../transport/details.ts';
 import { type Fields, isCount, tokensOf, within } from '../transport/fields.ts';
 
-/** Billed items outside `usage`. */
-export interface Beside {
-  readonly tier: unknown;
-  readonly webSearches?: number;
-  readonly fileSearches?: number;
-}
-
-/** Cached tokens are part of the prompt, reasoning of the completion. No count exceeds `most`. */
-export const readUsage = (value: unknown, most: number, beside: Beside): Usage | null => {
+/** Cached tokens are part of the input, reasoning of the output. No count exceeds `most`. Null if neither is counted. */
+export const chatUsage = ({ usage, service_tier }: Fields, most: number): Usage | null => {
   const { prompt_tokens, prompt_tokens_details, completion_tokens, completion_tokens_details, total_tokens } =
-    within(value);
+    within(usage);
   return usageOf(
     {
       input: prompt_tokens,
@@ -24,10 +17,39 @@ export const readUsage = (value: unknown, most: number, beside: Beside): Usage |
       total: total_tokens,
     },
     most,
-    beside,
+    { service_tier: tierOf(service_tier) },
   );
 };
 
+/** The same of a response. */
+export const responseUsage = ({ usage, service_tier, output }: Fields, most: number): Usage | null => {
+  const { input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } = within(usage);
+  const searches = (Array.isArray(output) ? output : []).map(within).filter(isSearch);
+  const count = (type: string): number => searches.filter((call) => call.type === type).length;
+  return usageOf(
+    {
+      input: input_tokens,
+      ofInput: within(input_tokens_details),
+      output: output_tokens,
+      ofOutput: { reasoning_tokens: 0, ...within(output_tokens_details) },
+      total: total_tokens,
+    },
+    most,
+    {
+      service_tier: tierOf(service_tier),
+      web_search: count('web_search_call'),
+      file_search: count('file_search_call'),
+    },
+  );
+};
+
+/** Opening a found page or searching in it is no search. */
+const isSearch = ({ action, status }: Fields): boolean => {
+  const { type } = within(action);
+  return status !== 'failed' && (type === undefined || type === 'search');
+};
+
+/** What both APIs count. */
 interface Counts {
   readonly input: unknown;
   readonly ofInput: Fields;
@@ -43,11 +65,11 @@ const thoughtBeside = (taken: number, written: number, total: unknown, reasoning
   return Math.max(0, thought > 0 ? Math.min(rest, thought) : rest);
 };
 
-/** Null if neither input nor output is counted. */
-export const usageOf = (
+/** @param beside billed items outside `usage` */
+const usageOf = (
   { input, ofInput, output, ofOutput, total }: Counts,
   most: number,
-  beside: Beside,
+  beside: Parameters<typeof detailsOf>[0],
 ): Usage | null => {
   if (typeof input !== 'number' && typeof output !== 'number') return null;
   const { cached_tokens: cached, cache_write_tokens: kept, audio_tokens: heard } = ofInput;
@@ -61,13 +83,11 @@ export const usageOf = (
     isCount(input, most) && isCount(output, most) && isCount(cached, taken) && isCount(kept, taken - read);
   const { ttl_12h_tokens: long } = within(ofInput.cache_write_tokens_details);
   const details = detailsOf({
-    service_tier: tierOf(beside.tier),
+    ...beside,
     input_cache_write_long: tokensOf(long, stored, 0),
     // How much of the cached input is audio is unknown.
     input_audio: tokensOf(heard, rest, 0),
     output_audio: tokensOf(spoken, written, 0),
-    web_search: beside.webSearches,
-    file_search: beside.fileSearches,
   });
   return {
     input_tokens: rest,

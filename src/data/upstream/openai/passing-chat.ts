@@ -1,0 +1,103 @@
+import { Kind, lentDocument as tape } from '../../../json/document.ts';
+import { edited } from '../../../json/edits.ts';
+import { noTokens, type Usage } from '../../../tokens.ts';
+import type { PassedAnswer, Passing } from '../port.ts';
+import { streamedAnswer, wholeAnswer } from '../transport/answers.ts';
+import type { Endpoint } from '../transport/endpoint.ts';
+import { type Passing as Passed, PassedReader } from '../transport/passed-events.ts';
+import {
+  addTexts,
+  isList,
+  isNull,
+  itemsOf,
+  memberOf,
+  mostPassedTokens,
+  noTexts,
+  type OwnNames,
+  ownNames,
+  picked,
+  scanned,
+  spells,
+} from '../transport/told.ts';
+import { errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
+import { chatUsage, guessedUsage } from './usage.ts';
+
+const path = '/v1/chat/completions';
+
+export const passingChat = (endpoint: Endpoint): Passing => ({
+  answer: ({ body, headers, ...own }, options) =>
+    wholeAnswer(endpoint, { path, body, headers }, options, (document) => passedCompletion(document, own)),
+  stream: ({ body, headers, hidesUsage, ...own }, options) =>
+    streamedAnswer(endpoint, { path, body, headers }, options, new PassedChunkReader(own, hidesUsage === true)),
+});
+
+const usageTold = (): Usage | null => chatUsage(picked(0, 'usage', 'service_tier'), mostPassedTokens);
+
+const passedCompletion = (document: Buffer, own: OwnNames): PassedAnswer => {
+  scanned(document, 'the answer');
+  const choices = memberOf(0, 'choices');
+  if (!isList(choices)) throw malformed('the answer has no choices');
+  const usage = usageTold() ?? noTokens;
+  const texts = noTexts();
+  if (usage.output_tokens === 0)
+    for (const choice of itemsOf(choices)) addTexts(texts, memberOf(choice, 'message'), 'chat');
+  return { body: edited(document, ownNames(0, own)), usage, outputBytes: texts.bytes };
+};
+
+const doneFrame = Buffer.from('data: [DONE]\n\n');
+
+export class PassedChunkReader extends PassedReader {
+  readonly #hidesUsage: boolean;
+  #usage: Usage | null = null;
+  #finished = false;
+
+  constructor(own: OwnNames, hidesUsage: boolean) {
+    super(own);
+    this.#hidesUsage = hidesUsage;
+  }
+
+  get usage(): Usage {
+    return guessedUsage(this.#usage, this.outputBytes);
+  }
+
+  /** Not every server sends `[DONE]`; all send a finish reason. */
+  protected close(): void {
+    if (!this.#finished) throw malformed('the stream ends before the answer does');
+    this.ended = true;
+  }
+
+  protected override done(): void {
+    this.close();
+    this.passed.put(doneFrame);
+  }
+
+  protected read(): Passed | null {
+    if (!isNull(memberOf(0, 'error')) || spells(memberOf(0, 'object'), 'error'))
+      throw eventError(errorOf(tape.value(0)));
+    const choices = memberOf(0, 'choices');
+    if (!isList(choices)) throw malformed('a chunk has no choices');
+    const texts = noTexts();
+    let isFinish = false;
+    for (const choice of itemsOf(choices)) {
+      if (tape.kind(choice) !== Kind.object) throw malformed('a choice is not an object');
+      addTexts(texts, memberOf(choice, 'delta'), 'chat');
+      isFinish ||= !isNull(memberOf(choice, 'finish_reason'));
+    }
+    this.outputBytes += texts.bytes;
+    this.#finished ||= isFinish;
+    const told = memberOf(0, 'usage');
+    const usage = isNull(told) ? null : usageTold();
+    this.#usage = usage ?? this.#usage;
+    if (this.#hidesUsage && usage !== null && itemsOf(choices).length === 0) return null;
+    const isAlike = texts.count === 1 && !isFinish && usage === null;
+    const edits = ownNames(0, this.own);
+    if (this.#hidesUsage && told !== -1 && isNull(told)) edits.push(tape.removed(told));
+    return {
+      head: edits.length > 0 ? 'data: ' : undefined,
+      edits: edits.sort((one, other) => one.start - other.start),
+      waits: this.outputBytes === 0 && !this.#finished,
+      text: isAlike ? texts.last : -1,
+      padding: memberOf(0, 'obfuscation'),
+    };
+  }
+}

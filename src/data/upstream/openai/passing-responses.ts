@@ -1,0 +1,120 @@
+import { Kind, lentDocument as tape } from '../../../json/document.ts';
+import { edited } from '../../../json/edits.ts';
+import { noTokens, type Usage } from '../../../tokens.ts';
+import type { PassedAnswer, Passing } from '../port.ts';
+import { streamedAnswer, wholeAnswer } from '../transport/answers.ts';
+import type { Endpoint } from '../transport/endpoint.ts';
+import { type Passing as Passed, PassedReader } from '../transport/passed-events.ts';
+import {
+  addTexts,
+  isList,
+  isNull,
+  isText,
+  memberOf,
+  mostPassedTokens,
+  noTexts,
+  type OwnNames,
+  ownNames,
+  picked,
+  scanned,
+  spells,
+  typeIn,
+} from '../transport/told.ts';
+import { accountFailure, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { guessedUsage, responseUsage } from './usage.ts';
+
+const path = '/v1/responses';
+
+export const passingResponses = (endpoint: Endpoint): Passing => ({
+  answer: ({ body, headers, ...own }, options) =>
+    wholeAnswer(endpoint, { path, body, headers }, options, (document) => passedResponse(document, own, endpoint.hide)),
+  stream: ({ body, headers, ...own }, options) =>
+    streamedAnswer(endpoint, { path, body, headers }, options, new PassedResponseReader(own, endpoint.hide)),
+});
+
+/** Most answers have no search, and the output is large. */
+const usageTold = (document: Buffer, response: number): Usage | null => {
+  const more = document.includes('_search_call') ? ['output'] : [];
+  return responseUsage(picked(response, 'usage', 'service_tier', ...more), mostPassedTokens);
+};
+
+/** Found sooner than the whole word, which begins with a quote. */
+const failedEnd = 'failed"';
+
+/** A failure has the upstream's own words. @throws UpstreamError if it concerns the operator's account */
+const shown = (document: Buffer, hide: Hide, response: () => number): Buffer => {
+  if (!document.includes(failedEnd) || !document.includes('"failed"')) return document;
+  const hidden = Buffer.from(hide(document.toString()));
+  scanned(hidden, 'the answer');
+  const entry = response();
+  const failure = spells(memberOf(entry, 'status'), 'failed') ? accountFailure(picked(entry, 'error')) : null;
+  if (failure !== null) throw failure;
+  return hidden;
+};
+
+const passedResponse = (document: Buffer, own: OwnNames, hide: Hide): PassedAnswer => {
+  scanned(document, 'the answer');
+  const told = shown(document, hide, () => 0);
+  const output = memberOf(0, 'output');
+  if (!isList(output)) throw malformed('the answer has no output');
+  const usage = usageTold(told, 0) ?? noTokens;
+  const texts = noTexts();
+  if (usage.output_tokens === 0) addTexts(texts, output, 'responses');
+  return { body: edited(told, ownNames(0, own)), usage, outputBytes: texts.bytes };
+};
+
+/** Events with the whole response, before any output and at the end. */
+const beginnings: readonly unknown[] = ['response.created', 'response.queued', 'response.in_progress'];
+const ends: readonly unknown[] = ['response.completed', 'response.incomplete', 'response.failed'];
+
+export class PassedResponseReader extends PassedReader {
+  readonly #hide: Hide;
+  #usage: Usage | null = null;
+
+  constructor(own: OwnNames, hide: Hide) {
+    super(own);
+    this.#hide = hide;
+  }
+
+  get usage(): Usage {
+    return guessedUsage(this.#usage, this.outputBytes);
+  }
+
+  protected close(): never {
+    throw malformed('the stream ends before the response does');
+  }
+
+  protected read(document: Buffer): Passed {
+    const type = typeIn(document);
+    if (type === undefined) throw malformed('the type of an event is not a string');
+    if (type === 'error') {
+      const event = tape.value(0);
+      throw eventError(errorOf(isNull(memberOf(0, 'error')) ? { error: event } : event));
+    }
+    const text = memberOf(0, 'delta');
+    if (isText(text)) this.outputBytes += tape.textBytes(text);
+    const isEnd = ends.includes(type);
+    const whole = memberOf(0, 'response');
+    if (isEnd || !isNull(whole)) return this.#readWhole(document, type, isEnd);
+    return {
+      waits: beginnings.includes(type),
+      text,
+      number: memberOf(0, 'sequence_number'),
+      padding: memberOf(0, 'obfuscation'),
+    };
+  }
+
+  #readWhole(document: Buffer, type: string, isEnd: boolean): Passed {
+    const told = shown(document, this.#hide, () => memberOf(0, 'response'));
+    const response = memberOf(0, 'response');
+    if (response === -1 || tape.kind(response) !== Kind.object) throw malformed('response is not an object');
+    if (isEnd) this.#usage = usageTold(told, response);
+    this.ended = isEnd;
+    return {
+      head: `event: ${type}\ndata: `,
+      edits: ownNames(response, this.own),
+      document: told,
+      waits: beginnings.includes(type),
+    };
+  }
+}

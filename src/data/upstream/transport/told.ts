@@ -1,0 +1,122 @@
+import { isUtf8 } from 'node:buffer';
+import { Kind, lentDocument as tape } from '../../../json/document.ts';
+import type { Edit } from '../../../json/edits.ts';
+import type { Fields } from './fields.ts';
+import { malformed } from './upstream-errors.ts';
+
+/** What an upstream tells in a document that passes: on the tape, valid until the next scan. */
+
+/** Bounds reported counts: above any real request, below the precision of sums. */
+export const mostPassedTokens = 1_000_000_000;
+
+/** @throws UpstreamError unless it is a JSON object. @param what for the log */
+export const scanned = (document: Buffer, what: string): void => {
+  if (!tape.scanAny(document)) throw malformed(`${what} is not ${isUtf8(document) ? 'JSON' : 'UTF-8'}`);
+  if (tape.kind(0) !== Kind.object) throw malformed(`${what} is not an object`);
+};
+
+const names = new Map<string, Buffer>();
+
+const bytesOf = (name: string): Buffer => {
+  const bytes = names.get(name) ?? Buffer.from(name);
+  names.set(name, bytes);
+  return bytes;
+};
+
+/** -1 if absent, or if the entry is no object. */
+export const memberOf = (entry: number, name: string): number =>
+  entry !== -1 && tape.kind(entry) === Kind.object ? tape.member(entry, bytesOf(name)) : -1;
+
+export const isText = (entry: number): boolean => entry !== -1 && tape.kind(entry) === Kind.string;
+
+export const isNull = (entry: number): boolean => entry === -1 || tape.kind(entry) === Kind.null;
+
+export const isList = (entry: number): boolean => entry !== -1 && tape.kind(entry) === Kind.array;
+
+/** Undefined if absent. */
+export const toldIn = (entry: number): unknown => {
+  if (entry === -1) return undefined;
+  return tape.kind(entry) === Kind.null ? null : tape.value(entry);
+};
+
+export const spells = (entry: number, text: string): boolean => isText(entry) && tape.spells(entry, bytesOf(text));
+
+/** The member `type` of the document; undefined unless it is text. */
+export const typeIn = (document: Buffer): string | undefined => {
+  const entry = memberOf(0, 'type');
+  if (!isText(entry)) return undefined;
+  return tape.isEscaped(entry)
+    ? (tape.value(entry) as string)
+    : document.toString('utf8', tape.start(entry), tape.end(entry));
+};
+
+/** These members alone: others may be large. */
+export const picked = (entry: number, ...wanted: readonly string[]): Fields => {
+  const fields: Record<string, unknown> = {};
+  for (const name of wanted) fields[name] = toldIn(memberOf(entry, name));
+  return fields;
+};
+
+/** The entries in a list; none of anything else. */
+export const itemsOf = (list: number): readonly number[] => {
+  const items: number[] = [];
+  if (list === -1 || tape.kind(list) !== Kind.array) return items;
+  for (let at = list + 1; at < tape.next(list); at = tape.next(at)) items.push(at);
+  return items;
+};
+
+export interface OwnNames {
+  readonly id: string;
+  readonly model: string;
+}
+
+/** Puts our own id and model in place of those that an object has. */
+export const ownNames = (entry: number, own: OwnNames): Edit[] => {
+  const edits: Edit[] = [];
+  const [id, model] = [memberOf(entry, 'id'), memberOf(entry, 'model')];
+  if (id !== -1) edits.push(tape.replaced(id, JSON.stringify(own.id)));
+  if (model !== -1) edits.push(tape.replaced(model, JSON.stringify(own.model)));
+  return id > model ? edits.reverse() : edits;
+};
+
+/** The texts in a part of a document: what the model has written. */
+export interface Texts {
+  bytes: number;
+  count: number;
+  /** The entry of the last. */
+  last: number;
+}
+
+/** Members that the model does not write, by API. */
+const labels = {
+  chat: ['role', 'id', 'type'],
+  responses: ['role', 'id', 'type', 'status', 'call_id', 'annotations', 'logprobs', 'encrypted_content'],
+  any: [
+    ...['role', 'id', 'type', 'status', 'call_id', 'annotations', 'logprobs', 'encrypted_content'],
+    ...['finish_reason', 'citations', 'signature'],
+  ],
+} as const;
+
+export const addTexts = (texts: Texts, entry: number, api: keyof typeof labels): void => {
+  if (entry === -1) return;
+  const end = tape.next(entry);
+  for (let at = entry; at < end; at++) {
+    if (tape.kind(at) === Kind.name && labels[api].some((label) => tape.spells(at, bytesOf(label)))) {
+      at = tape.next(at + 1) - 1;
+    } else if (tape.kind(at) === Kind.string) {
+      texts.bytes += tape.textBytes(at);
+      texts.count += 1;
+      texts.last = at;
+    }
+  }
+};
+
+export const noTexts = (): Texts => ({ bytes: 0, count: 0, last: -1 });
+
+/** Bytes of the text of a whole answer of any API. */
+export const writtenBytesIn = (answer: Buffer): number => {
+  scanned(answer, 'the answer');
+  const texts = noTexts();
+  for (const name of ['content', 'choices', 'output']) addTexts(texts, memberOf(0, name), 'any');
+  return texts.bytes;
+};

@@ -48,17 +48,21 @@ export interface Outgoing {
   readonly isTranslated?: boolean;
 }
 
-/** Id and credential override the client's headers. */
-export type HeadersOf = (
-  asked: Readonly<Record<string, string>>,
-  apiKey: Secret,
-  requestId: string,
-) => Readonly<Record<string, string>>;
+/** What a kind of upstream wants in each request, beside the client's headers that are passed on. */
+export interface OwnHeaders {
+  /** Name of the header with the id of the request. */
+  readonly requestId: string;
+  readonly credential: (apiKey: Secret) => Readonly<Record<string, string>>;
+  /** Unless the client's own are passed on. */
+  readonly usual?: Readonly<Record<string, string>>;
+}
 
 export class Endpoint {
   readonly #pool: Pool;
   readonly #path: string;
-  readonly #headersOf: HeadersOf;
+  readonly #own: OwnHeaders;
+  /** The lines that are the same in all requests. */
+  readonly #fixed: string;
   readonly #apiKey: Secret;
   /** With the port where it is not the usual one. */
   readonly #host: string;
@@ -70,7 +74,7 @@ export class Endpoint {
   readonly #random: Random;
   readonly #retries: RetryBudget | null;
 
-  constructor(declared: ReachedEndpoint, headersOf: HeadersOf, dependencies: EndpointDependencies) {
+  constructor(declared: ReachedEndpoint, own: OwnHeaders, dependencies: EndpointDependencies) {
     const url = new URL(declared.base_url);
     const { clock, sleep = realSleep, random = Math.random, repeats = true, resolve } = dependencies;
     const isTls = url.protocol === 'https:';
@@ -87,8 +91,9 @@ export class Endpoint {
       new Sweep(clock),
     );
     this.#path = url.pathname.replace(/\/$/, '');
-    this.#headersOf = headersOf;
+    this.#own = own;
     this.#apiKey = declared.apiKey;
+    this.#fixed = headerLines({ ...own.credential(declared.apiKey), ...fixed });
     this.#host = url.host;
     this.#hostname = new RegExp(url.hostname.replace(/[.[\]]/g, '\\$&'), 'gi');
     this.#deadlines = {
@@ -139,9 +144,12 @@ export class Endpoint {
   }
 
   #request({ path, headers = {}, body }: Outgoing, accept: string, { requestId, trace }: GenerateOptions): HttpRequest {
+    const { requestId: name, usual } = this.#own;
     try {
-      const own = headerLines(trace) + headerLines(this.#headersOf(headers, this.#apiKey, requestId));
-      return post(this.#host, this.#path + path, `${own}${usual}accept: ${accept}\r\n`, body);
+      let lines = `${this.#fixed}accept: ${accept}\r\n${name}: ${requestId}\r\n${headerLines(headers)}`;
+      for (const each in usual) if (headers[each] === undefined) lines += `${each}: ${usual[each]}\r\n`;
+      if (trace !== undefined) lines += headerLines(trace);
+      return post(this.#host, this.#path + path, lines, body);
     } catch (error) {
       throw transportError(error);
     }
@@ -157,7 +165,7 @@ export class Endpoint {
   }
 }
 
-const usual = 'content-type: application/json\r\naccept-encoding: identity\r\n';
+const fixed = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
 
 /** @throws UpstreamError for an answer of another form than was asked for */
 const check = (head: ResponseHead, accept: string): void => {

@@ -10,7 +10,7 @@ export const readWhole = async (
   let length = 0;
   for (;;) {
     const piece = exchange.take();
-    if (piece === null) return whole.subarray(0, length);
+    if (piece === null) return length === whole.length ? whole : whole.subarray(0, length);
     if (piece === undefined) {
       // Most answers have come in one piece with their head.
       await exchange.change();

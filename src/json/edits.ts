@@ -7,14 +7,18 @@ export interface Edit {
 
 /** Applies edits, which must be in order and not overlap. */
 export const edited = (bytes: Buffer, edits: readonly Edit[]): Buffer => {
-  const pieces: Buffer[] = [];
+  let size = bytes.length;
+  for (const { start, end, text } of edits) size += Buffer.byteLength(text) - (end - start);
+  const whole = Buffer.allocUnsafe(size);
+  let from = 0;
   let at = 0;
   for (const { start, end, text } of edits) {
-    pieces.push(bytes.subarray(at, start), Buffer.from(text));
-    at = end;
+    at += bytes.copy(whole, at, from, start);
+    at += whole.write(text, at);
+    from = end;
   }
-  pieces.push(bytes.subarray(at));
-  return Buffer.concat(pieces);
+  bytes.copy(whole, at, from);
+  return whole;
 };
 
 const comma = 0x2c;

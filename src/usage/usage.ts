@@ -93,6 +93,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   let unrecorded = 0;
   let sentUpTo = clock.monotonic();
   let cutStatus = 499;
+  const statusOfCut = () => cutStatus;
 
   /** Deleted in order: later files may settle its requests, which would be settled again without it. */
   const dropSent = async (): Promise<void> => {
@@ -181,8 +182,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
         ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images, searches))
         : undefined;
       if (hold === null) return null;
-      const cut = () => cutStatus;
-      return new Meter({ asked, price, journal: commit, clock, credit, hold: hold ?? null, cutStatus: cut });
+      return new Meter({ asked, price, journal: commit, clock, credit, hold: hold ?? null, cutStatus: statusOfCut });
     },
     priced,
     balanceOf: (organizationId) => credit.balanceOf(organizationId),

@@ -127,8 +127,8 @@ export class InferenceLease extends TicketLease {
   }
 
   /** None if the client has gone before the upstream was asked. */
-  override async meter(metered: Metered): Promise<Meter | Refusal> {
-    if (this.ticket === null) return unmetered;
+  override meter(metered: Metered): Promise<Meter | Refusal> {
+    if (this.ticket === null) return Promise.resolve(unmetered);
     const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
     const { requestId, model, api, estimatedTokens, images, searches, maxTokens } = metered;
     // Member by member: a spread costs a microsecond per request.
@@ -145,11 +145,17 @@ export class InferenceLease extends TicketLease {
       maxTokens,
     };
     const account = this.accounts.begin(asked);
+    if (account === null) {
+      this.end();
+      return Promise.resolve(noCredit);
+    }
     this.kept = account;
-    if (await account?.opened()) return account!;
-    this.kept = null;
-    this.end();
-    return account === null ? noCredit : noRoom(this.accounts.whyFull ?? 'their accounts cannot be written');
+    return account.opened().then((isOpen) => {
+      if (isOpen) return account;
+      this.kept = null;
+      this.end();
+      return noRoom(this.accounts.whyFull ?? 'their accounts cannot be written');
+    });
   }
 
   override enlarge(tokens: number): void {

@@ -7,18 +7,35 @@ export interface Funds {
   needsCredit(model: string): boolean;
 }
 
-/** Reserved for a request in flight. */
-export interface Hold {
-  /** May exceed the balance: no answer is refused midway (contract F.4). */
-  become(microDollars: number): void;
-  release(): void;
-}
-
 const add = (sums: Map<string, number>, of: string, amount: number): void => {
   const sum = (sums.get(of) ?? 0) + amount;
   if (sum === 0) sums.delete(of);
   else sums.set(of, sum);
 };
+
+/** Reserved for a request in flight. */
+export class Hold {
+  readonly #held: Map<string, number>;
+  readonly #organizationId: string;
+  #microDollars: number;
+
+  constructor(held: Map<string, number>, organizationId: string, microDollars: number) {
+    this.#held = held;
+    this.#organizationId = organizationId;
+    this.#microDollars = microDollars;
+    add(held, organizationId, microDollars);
+  }
+
+  /** May exceed the balance: no answer is refused midway (contract F.4). */
+  become(microDollars: number): void {
+    add(this.#held, this.#organizationId, microDollars - this.#microDollars);
+    this.#microDollars = microDollars;
+  }
+
+  release(): void {
+    this.become(0);
+  }
+}
 
 /** The log's balance, less unrecorded settlements and the most that requests in flight cost (contract M.1). */
 export class Credit {
@@ -40,18 +57,7 @@ export class Credit {
     const free = this.balanceOf(organizationId) - (this.#held.get(organizationId) ?? 0);
     // Free requests are allowed even with debts.
     if (microDollars > 0 && free < microDollars) return null;
-    let held = microDollars;
-    add(this.#held, organizationId, held);
-    return {
-      become: (amount) => {
-        add(this.#held, organizationId, amount - held);
-        held = amount;
-      },
-      release: () => {
-        add(this.#held, organizationId, -held);
-        held = 0;
-      },
-    };
+    return new Hold(this.#held, organizationId, microDollars);
   }
 
   settled({ organization_id, request_id, micro_dollars }: Settlement): void {

@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../../clock.ts';
 import { microDollarsOf, mostMicroDollarsOf, type Price } from '../../domain/usage/charge.ts';
-import type { Api, UsageSource } from '../../domain/usage/usage-events.ts';
+import type { Api, Settlement, UsageSource } from '../../domain/usage/usage-events.ts';
 import { inputOf, noTokens, type Usage } from '../../tokens.ts';
 import type { Credit, Hold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';
@@ -41,7 +41,7 @@ export interface MeterOptions {
   readonly journal: Pick<GroupCommit, 'begin' | 'settle'>;
   readonly clock: Clock;
   readonly credit: Pick<Credit, 'settled'>;
-  readonly hold: Hold | null;
+  readonly hold: Pick<Hold, 'become' | 'release'> | null;
   /** Of a request that ends without an answer; default 499. */
   readonly cutStatus?: () => number;
 }
@@ -52,7 +52,7 @@ export class Meter {
   readonly #price: Price;
   readonly #journal: Pick<GroupCommit, 'settle'>;
   readonly #clock: Clock;
-  readonly #hold: Hold | null;
+  readonly #hold: MeterOptions['hold'];
   readonly #credit: Pick<Credit, 'settled'>;
   readonly #cutStatus: () => number;
   readonly #askedAt: Millis;
@@ -90,13 +90,15 @@ export class Meter {
   }
 
   /** Resolves to whether the beginning is written. If not, nothing is held or settled for the request any more. */
-  async opened(): Promise<boolean> {
-    this.#isOpen = await this.#written;
-    if (!this.#isOpen) {
-      this.#isOver = true;
-      this.#hold?.release();
-    }
-    return this.#isOpen;
+  opened(): Promise<boolean> {
+    return this.#written.then((isWritten) => {
+      this.#isOpen = isWritten;
+      if (!isWritten) {
+        this.#isOver = true;
+        this.#hold?.release();
+      }
+      return isWritten;
+    });
   }
 
   /** Resolves once all lines of the account so far are written. */
@@ -146,23 +148,28 @@ export class Meter {
     const usage = this.#usage;
     const isReported = inputOf(usage) > 0;
     const source: UsageSource = isReported ? (isFinal ? 'final' : 'partial') : 'estimated';
-    const counted = {
+    this.#isOver = true;
+    const taken = {
       input_tokens: isReported ? whole(usage.input_tokens) : isCharged ? estimatedTokens : 0,
       output_tokens: whole(output),
       cache_creation_input_tokens: whole(usage.cache_creation_input_tokens),
       cache_read_input_tokens: whole(usage.cache_read_input_tokens),
       images: isCharged ? images : 0,
+      details: isCharged ? (usage.details ?? null) : null,
     };
-    const taken = isCharged && usage.details ? { ...counted, details: usage.details } : counted;
-    this.#isOver = true;
-    const settlement = {
+    // Member by member: all settlements have one shape.
+    const settlement: Settlement = {
       request_id: requestId,
       organization_id: organizationId,
       project_id: projectId,
       key_id: keyId,
       model: this.#price.model,
       api,
-      ...taken,
+      input_tokens: taken.input_tokens,
+      output_tokens: taken.output_tokens,
+      cache_creation_input_tokens: taken.cache_creation_input_tokens,
+      cache_read_input_tokens: taken.cache_read_input_tokens,
+      images: taken.images,
       usage_source: source,
       price: this.#price.id,
       micro_dollars: microDollarsOf(this.#price, taken),
@@ -170,6 +177,7 @@ export class Meter {
       settled_at: this.#clock.wall(),
       duration_ms: Math.round(this.#clock.monotonic() - this.#askedAt),
       first_token_ms: this.#firstTokenMs === null ? null : Math.round(this.#firstTokenMs),
+      details: taken.details,
     };
     this.#written = this.#journal.settle(settlement);
     this.#credit.settled(settlement);

@@ -65,7 +65,7 @@ export class RequestBody {
 
   /** The bytes, once; they stay charged. */
   take(): Buffer {
-    const bytes = this.buffer.subarray(0, this.size);
+    const bytes = this.size === this.buffer.length ? this.buffer : this.buffer.subarray(0, this.size);
     this.buffer = noBytes;
     return bytes;
   }

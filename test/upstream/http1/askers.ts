@@ -120,6 +120,6 @@ export const poolTo = (
 
 /** Posts a body, at once or when a connection is free. */
 export const ask = (pool: Pool, body = '', recorder = new Recorder()): Recorder => {
-  pool.ask(post('models.example', '/v1', { accept: 'a' }, Buffer.from(body, 'latin1')), recorder);
+  pool.ask(post('models.example', '/v1', 'accept: a\r\n', Buffer.from(body, 'latin1')), recorder);
   return recorder;
 };

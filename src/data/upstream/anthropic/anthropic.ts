@@ -1,9 +1,8 @@
 import { jsonText } from '../../../json/exact-number.ts';
-import type { Secret } from '../../../secrets/secret.ts';
 import type { ReachedAnthropic } from '../models/model-schema.ts';
 import type { CountRequest, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';
 import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
-import { Endpoint, type EndpointDependencies } from '../transport/endpoint.ts';
+import { Endpoint, type EndpointDependencies, type OwnHeaders } from '../transport/endpoint.ts';
 import { bodyIn } from '../transport/written.ts';
 import { readMessage } from './anthropic-blocks.ts';
 import { EventReader } from './anthropic-events.ts';
@@ -17,7 +16,7 @@ export interface AnthropicDependencies extends EndpointDependencies {
 const path = '/v1/messages';
 
 export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: AnthropicDependencies): Upstream => {
-  const endpoint = new Endpoint(declared, headersOf, dependencies);
+  const endpoint = new Endpoint(declared, ownHeaders, dependencies);
   const { contextLength } = dependencies;
   return {
     answer: (request, options) =>
@@ -36,12 +35,11 @@ export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: Anth
   };
 };
 
-const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requestId: string) => ({
-  'anthropic-version': '2023-06-01',
-  ...asked,
-  'x-api-key': apiKey.reveal(),
-  'x-request-id': requestId,
-});
+const ownHeaders: OwnHeaders = {
+  requestId: 'x-request-id',
+  credential: (apiKey) => ({ 'x-api-key': apiKey.reveal() }),
+  usual: { 'anthropic-version': '2023-06-01' },
+};
 
 /** Kept outside the engine's heap while the upstream is silent. */
 const bodyOf = (request: GenerateRequest | CountRequest | WrittenRequest, stream: boolean): Buffer =>

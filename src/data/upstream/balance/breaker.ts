@@ -9,12 +9,40 @@ const mostPauseMs: Millis = 30_000;
 
 export type BreakerState = 'closed' | 'open' | 'half_open' | 'paused';
 
-export interface Attempt {
-  began(): void;
-  answered(): void;
-  failed(): void;
-  paused(ms: Millis): void;
-  abandoned(): void;
+/** One request that was sent to the upstream. What its end says counts once. */
+export class Attempt {
+  readonly #breaker: Breaker;
+  #isOver = false;
+
+  constructor(breaker: Breaker) {
+    this.#breaker = breaker;
+  }
+
+  began(): void {
+    this.#breaker.began(this);
+  }
+
+  answered(): void {
+    if (this.#ends()) this.#breaker.answered(this);
+  }
+
+  failed(): void {
+    if (this.#ends()) this.#breaker.failed(this);
+  }
+
+  paused(ms: Millis): void {
+    if (this.#ends()) this.#breaker.paused(this, ms);
+  }
+
+  abandoned(): void {
+    if (this.#ends()) this.#breaker.abandoned(this);
+  }
+
+  #ends(): boolean {
+    const isFirst = !this.#isOver;
+    this.#isOver = true;
+    return isFirst;
+  }
 }
 
 /** Keeps requests from an upstream that fails or has asked for a pause (contract L.2). */
@@ -52,42 +80,37 @@ export class Breaker {
 
   /** To be called for each request that is sent to the upstream. */
   begin(): Attempt {
-    let isOver = false;
-    const end = (then: () => void) => () => {
-      if (isOver) return;
-      isOver = true;
-      then();
-      if (this.#probe === attempt) this.#probe = null;
-    };
-    const attempt: Attempt = {
-      began: () => {
-        if (this.#probe === attempt) this.#close();
-      },
-      answered: end(() => this.#answered(attempt)),
-      failed: end(() => this.#failed(attempt)),
-      paused: (ms) => end(() => this.#pause(ms))(),
-      abandoned: end(() => {}),
-    };
+    const attempt = new Attempt(this);
     if (this.#openMs > 0) this.#probe = attempt;
     return attempt;
   }
 
+  began(attempt: Attempt): void {
+    if (this.#probe === attempt) this.#close();
+  }
+
   /** While open, only the probe counts: the others began before. */
-  #answered(attempt: Attempt): void {
+  answered(attempt: Attempt): void {
     if (this.#probe === attempt) this.#close();
     else if (this.#openMs === 0) this.#failures = 0;
   }
 
-  #failed(attempt: Attempt): void {
+  failed(attempt: Attempt): void {
     if (this.#probe === attempt) this.#open(Math.min(mostOpenMs, this.#openMs * 2));
     else if (this.#openMs === 0 && ++this.#failures === mostFailures) {
       this.#open(firstOpenMs);
       this.#changed(true);
     }
+    this.abandoned(attempt);
   }
 
-  #pause(ms: Millis): void {
+  paused(attempt: Attempt, ms: Millis): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + Math.min(ms, mostPauseMs));
+    this.abandoned(attempt);
+  }
+
+  abandoned(attempt: Attempt): void {
+    if (this.#probe === attempt) this.#probe = null;
   }
 
   #open(ms: Millis): void {

@@ -36,14 +36,14 @@ export const firstOf = async <T>(
   ask: (member: Member, attempt: Attempt) => Promise<T>,
 ): Promise<Asked<T>> => {
   signal.throwIfAborted();
-  const asked = new Set<Member>();
+  const asked: Member[] = [];
   let failure: UpstreamError | null = null;
   for (;;) {
     const next = candidates(group, asked);
     if (next.length === 0 || (failure !== null && !group.retries.take())) throw refusalOf(group, failure);
     if (failure === null) group.retries.earn();
     const member = group.rotation.pick(next);
-    asked.add(member);
+    asked.push(member);
     const attempt = member.breaker.begin();
     try {
       return { member, attempt, value: await ask(member, attempt) };
@@ -57,10 +57,10 @@ export const firstOf = async <T>(
 };
 
 /** Those of the lowest priority among the upstreams that may be asked. */
-const candidates = ({ members }: Group, asked: ReadonlySet<Member>): readonly Member[] => {
+const candidates = ({ members }: Group, asked: readonly Member[]): readonly Member[] => {
   let best: Member[] = [];
   for (const member of members) {
-    if (asked.has(member) || !member.breaker.isFree) continue;
+    if (asked.includes(member) || !member.breaker.isFree) continue;
     const lead = best[0]?.priority ?? member.priority;
     if (member.priority < lead) best = [member];
     else if (member.priority === lead) best.push(member);

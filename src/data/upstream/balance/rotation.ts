@@ -3,6 +3,8 @@ export class Rotation<T extends { readonly weight: number }> {
   readonly #credit = new Map<T, number>();
 
   pick(candidates: readonly T[]): T {
+    // What it gains it pays at once.
+    if (candidates.length === 1) return candidates[0]!;
     let total = 0;
     let best = candidates[0]!;
     for (const each of candidates) {

@@ -33,19 +33,21 @@ export class ResponseHead {
     this.keepMs = this.#keepMs();
   }
 
+  /** @param name in lower case */
   header(name: string): string | undefined {
-    const start = `\r\n${name}:`;
+    const start = startOf(name);
     let found: string | undefined;
     for (let at = this.#lower.indexOf(start); at !== -1; at = this.#lower.indexOf(start, at + 1)) {
       const end = this.#text.indexOf('\r\n', at + 2);
-      const own = withoutSpace(this.#text.slice(at + start.length, end === -1 ? undefined : end));
+      const own = valueIn(this.#text, at + start.length, end === -1 ? this.#text.length : end);
       found = found === undefined ? own : `${found}, ${own}`;
     }
     return found;
   }
 
   #framing(): Framing {
-    const [length, coding] = [this.header('content-length'), this.header('transfer-encoding')];
+    const length = this.header('content-length');
+    const coding = this.header('transfer-encoding');
     if (length !== undefined && !/^\d{1,15}$/.test(length)) throw unsound('the answer has no single content-length');
     if (coding !== undefined) {
       if (length !== undefined) throw unsound('the answer has a content-length beside a transfer-encoding');
@@ -82,5 +84,24 @@ export const checkTrailers = (text: string): void => {
   if (!trailerForm.test(text)) throw unsound('the trailers of the answer have a malformed line');
 };
 
-/** `trim` would also remove a no-break space. */
-const withoutSpace = (text: string): string => text.replace(/^[\t ]+/, '').replace(/[\t ]+$/, '');
+/** By name; only names of our own are asked for. */
+const starts = new Map<string, string>();
+
+const startOf = (name: string): string => {
+  let start = starts.get(name);
+  if (start === undefined) {
+    start = `\r\n${name}:`;
+    starts.set(name, start);
+  }
+  return start;
+};
+
+const isSpace = (text: string, at: number): boolean => text[at] === ' ' || text[at] === '\t';
+
+/** Without the spaces around it; `trim` would also remove a no-break space. */
+const valueIn = (text: string, from: number, to: number): string => {
+  let [start, end] = [from, to];
+  while (start < end && isSpace(text, start)) start += 1;
+  while (end > start && isSpace(text, end - 1)) end -= 1;
+  return text.slice(start, end);
+};

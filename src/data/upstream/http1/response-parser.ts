@@ -114,7 +114,7 @@ export class ResponseParser {
 
   /** Trailers begin with the line end of the last chunk's length. */
   #block(piece: Buffer, at: number): number {
-    const fresh = piece.subarray(at);
+    const fresh = at === 0 ? piece : piece.subarray(at);
     const held = this.#held?.length ?? 0;
     const bytes = this.#held === null ? fresh : Buffer.concat([this.#held, fresh]);
     const end = bytes.indexOf(blankLine, Math.max(0, held - blankLine.length + 1), 'latin1');

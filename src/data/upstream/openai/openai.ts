@@ -1,9 +1,8 @@
 import { jsonText } from '../../../json/exact-number.ts';
-import type { Secret } from '../../../secrets/secret.ts';
 import type { ReachedOpenai } from '../models/model-schema.ts';
 import type { GenerateOptions, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';
 import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
-import { Endpoint, type EndpointDependencies } from '../transport/endpoint.ts';
+import { Endpoint, type EndpointDependencies, type OwnHeaders } from '../transport/endpoint.ts';
 import { bodyIn } from '../transport/written.ts';
 import { ChatChunkReader } from './chat-chunks.ts';
 import { type CallId, readCompletion } from './chat-completion.ts';
@@ -21,7 +20,7 @@ export interface OpenaiDependencies extends EndpointDependencies {
 const path = '/v1/chat/completions';
 
 export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDependencies): Upstream => {
-  const endpoint = new Endpoint(declared, headersOf, dependencies);
+  const endpoint = new Endpoint(declared, ownHeaders, dependencies);
   const { contextLength, thinks } = dependencies;
   const dialect: ChatDialect = { maxTokensName: declared.max_tokens_name, thinks };
   const bodyOf = (request: GenerateRequest, stream: boolean): Buffer =>
@@ -51,10 +50,12 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
 };
 
 /** OpenAI's name of the request id: some servers refuse an `x-request-id` that is no UUID. */
-const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requestId: string) => {
-  const key = apiKey.reveal();
-  const headers = { ...asked, 'x-client-request-id': requestId };
-  return key === '' ? headers : { ...headers, authorization: `Bearer ${key}` };
+const ownHeaders: OwnHeaders = {
+  requestId: 'x-client-request-id',
+  credential: (apiKey) => {
+    const key = apiKey.reveal();
+    return key === '' ? {} : { authorization: `Bearer ${key}` };
+  },
 };
 
 const callIds =

@@ -1,13 +1,13 @@
 import type { Clock } from '../../../clock.ts';
 import type { Secret } from '../../../secrets/secret.ts';
 import { Pool } from '../http1/pool.ts';
-import { type HttpRequest, post } from '../http1/request.ts';
+import { type HttpRequest, headerLines, post } from '../http1/request.ts';
 import type { ResponseHead } from '../http1/response-head.ts';
 import { Sweep } from '../http1/sweep.ts';
 import { trusting } from '../http1/trust.ts';
 import { isPrivateAddress } from '../models/base-url.ts';
 import type { ReachedEndpoint } from '../models/model-schema.ts';
-import type { GenerateOptions } from '../port.ts';
+import type { GenerateOptions, UpstreamError } from '../port.ts';
 import type { Random } from '../seed.ts';
 import { sleep as realSleep, type Sleep } from '../sleep.ts';
 import { Exchange } from './exchange.ts';
@@ -48,17 +48,21 @@ export interface Outgoing {
   readonly isTranslated?: boolean;
 }
 
-/** Id and credential override the client's headers. */
-export type HeadersOf = (
-  asked: Readonly<Record<string, string>>,
-  apiKey: Secret,
-  requestId: string,
-) => Readonly<Record<string, string>>;
+/** What a kind of upstream wants in each request, beside the client's headers that are passed on. */
+export interface OwnHeaders {
+  /** Name of the header with the id of the request. */
+  readonly requestId: string;
+  readonly credential: (apiKey: Secret) => Readonly<Record<string, string>>;
+  /** Unless the client's own are passed on. */
+  readonly usual?: Readonly<Record<string, string>>;
+}
 
 export class Endpoint {
   readonly #pool: Pool;
   readonly #path: string;
-  readonly #headersOf: HeadersOf;
+  readonly #own: OwnHeaders;
+  /** The lines that are the same in all requests. */
+  readonly #fixed: string;
   readonly #apiKey: Secret;
   /** With the port where it is not the usual one. */
   readonly #host: string;
@@ -70,7 +74,7 @@ export class Endpoint {
   readonly #random: Random;
   readonly #retries: RetryBudget | null;
 
-  constructor(declared: ReachedEndpoint, headersOf: HeadersOf, dependencies: EndpointDependencies) {
+  constructor(declared: ReachedEndpoint, own: OwnHeaders, dependencies: EndpointDependencies) {
     const url = new URL(declared.base_url);
     const { clock, sleep = realSleep, random = Math.random, repeats = true, resolve } = dependencies;
     const isTls = url.protocol === 'https:';
@@ -87,8 +91,9 @@ export class Endpoint {
       new Sweep(clock),
     );
     this.#path = url.pathname.replace(/\/$/, '');
-    this.#headersOf = headersOf;
+    this.#own = own;
     this.#apiKey = declared.apiKey;
+    this.#fixed = headerLines({ ...own.credential(declared.apiKey), ...fixed });
     this.#host = url.host;
     this.#hostname = new RegExp(url.hostname.replace(/[.[\]]/g, '\\$&'), 'gi');
     this.#deadlines = {
@@ -108,15 +113,17 @@ export class Endpoint {
   async post(request: Outgoing, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
     const { signal } = options;
     signal.throwIfAborted();
-    const began = this.#clock.monotonic();
+    const totalAt = this.#clock.monotonic() + this.#deadlines.totalMs;
     this.#retries?.earn();
     const sent = this.#request(request, accept, options);
     for (let attempt = 1; ; attempt += 1) {
-      const left = this.#deadlines.totalMs - (this.#clock.monotonic() - began);
-      const deadlines = { ...this.#deadlines, totalMs: Math.max(1, left) };
-      const exchange = new Exchange(this.#pool, sent, signal, deadlines, maxBytes);
+      const exchange = new Exchange(this.#pool, sent, signal, this.#deadlines, maxBytes, totalAt);
       try {
-        await this.#accept(await exchange.awaitHead(), exchange, accept, request.isTranslated !== true);
+        while (exchange.responseHead === null) await exchange.change();
+        const { responseHead } = exchange;
+        if (responseHead.status !== 200)
+          throw await this.#refusal(responseHead, exchange, request.isTranslated !== true);
+        check(responseHead, accept);
         options.began?.();
         return exchange;
       } catch (error) {
@@ -137,35 +144,36 @@ export class Endpoint {
   }
 
   #request({ path, headers = {}, body }: Outgoing, accept: string, { requestId, trace }: GenerateOptions): HttpRequest {
-    const fields = {
-      ...trace,
-      ...this.#headersOf(headers, this.#apiKey, requestId),
-      'content-type': 'application/json',
-      accept,
-      'accept-encoding': 'identity',
-    };
+    const { requestId: name, usual } = this.#own;
     try {
-      return post(this.#host, this.#path + path, fields, body);
+      let lines = `${this.#fixed}accept: ${accept}\r\n${name}: ${requestId}\r\n${headerLines(headers)}`;
+      for (const each in usual) if (headers[each] === undefined) lines += `${each}: ${usual[each]}\r\n`;
+      if (trace !== undefined) lines += headerLines(trace);
+      return post(this.#host, this.#path + path, lines, body);
     } catch (error) {
       throw transportError(error);
     }
   }
 
-  async #accept(head: ResponseHead, exchange: Exchange, accept: string, tellsPlaces: boolean): Promise<void> {
+  async #refusal(head: ResponseHead, exchange: Exchange, tellsPlaces: boolean): Promise<UpstreamError> {
     const { status } = head;
-    if (status !== 200) {
-      const text = await readError(exchange);
-      const wait = [429, 503, 529].includes(status)
-        ? retryAfterSeconds(head.header('retry-after'), this.#clock.wall())
-        : undefined;
-      throw statusError(status, text, { hide: this.hide, tellsPlaces, retryAfterSeconds: wait });
-    }
-    const encoding = head.header('content-encoding');
-    if (encoding !== undefined && encoding !== 'identity') throw malformed('the response is encoded, unasked');
-    const type = (head.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
-    if (type !== accept) throw malformed('the response is of another media type');
+    const text = await readError(exchange);
+    const wait = [429, 503, 529].includes(status)
+      ? retryAfterSeconds(head.header('retry-after'), this.#clock.wall())
+      : undefined;
+    return statusError(status, text, { hide: this.hide, tellsPlaces, retryAfterSeconds: wait });
   }
 }
+
+const fixed = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
+
+/** @throws UpstreamError for an answer of another form than was asked for */
+const check = (head: ResponseHead, accept: string): void => {
+  const encoding = head.header('content-encoding');
+  if (encoding !== undefined && encoding !== 'identity') throw malformed('the response is encoded, unasked');
+  const type = (head.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  if (type !== accept) throw malformed('the response is of another media type');
+};
 
 /** A fault on the way counts as the end. */
 const readError = async (exchange: Exchange): Promise<string> => {

@@ -30,39 +30,56 @@ export class Exchange implements Asker, Due {
   #draining = false;
   #wake: (() => void) | null = null;
 
-  /** Sends at once. More than `maxBytes` of body is a failure. */
-  constructor(pool: Pool, request: HttpRequest, signal: Cancellation, deadlines: Deadlines, maxBytes: number) {
+  /** Sends at once. More than `maxBytes` of body is a failure. @param totalAt when all of it is too late */
+  constructor(
+    pool: Pool,
+    request: HttpRequest,
+    signal: Cancellation,
+    deadlines: Deadlines,
+    maxBytes: number,
+    totalAt: Millis,
+  ) {
     this.#pool = pool;
     this.#signal = signal;
     this.#deadlines = deadlines;
     this.#maxBytes = maxBytes;
-    const now = pool.sweep.now();
-    this.#totalAt = now + deadlines.totalMs;
-    this.dueAt = Math.min(this.#totalAt, now + deadlines.firstByteMs);
+    this.#totalAt = totalAt;
+    this.dueAt = Math.min(totalAt, pool.sweep.now() + deadlines.firstByteMs);
     pool.sweep.watch(this);
     signal.addEventListener('abort', this.#abort);
     if (signal.aborted) this.#abort();
     else pool.ask(request, this);
   }
 
-  /** Resolves when the head of the response is there. Rejects like `read`. */
-  async awaitHead(): Promise<ResponseHead> {
-    while (this.#head === null) await this.#change();
+  /** Null until it is there. */
+  get responseHead(): ResponseHead | null {
     return this.#head;
   }
 
-  /** Null at the end. @throws the signal's reason, an UpstreamError, or the connection's error */
+  /** The next piece of the body that has come, null at the end, undefined until `change`. */
+  take(): Buffer | null | undefined {
+    const piece = this.#queue.shift();
+    if (piece === undefined) return this.#over === 'ended' ? null : undefined;
+    this.#queuedBytes -= piece.length;
+    if (this.#queuedBytes < maxQueuedBytes / 2) this.#connection?.resume();
+    return piece;
+  }
+
+  /** Null at the end. Rejects like `change`. */
   async read(): Promise<Buffer | null> {
-    for (;;) {
-      const piece = this.#queue.shift();
-      if (piece !== undefined) {
-        this.#queuedBytes -= piece.length;
-        if (this.#queuedBytes < maxQueuedBytes / 2) this.#connection?.resume();
-        return piece;
-      }
-      if (this.#over === 'ended') return null;
-      await this.#change();
+    let piece = this.take();
+    for (; piece === undefined; piece = this.take()) await this.change();
+    return piece;
+  }
+
+  /** Resolves when more has come. Rejects with the signal's reason, an UpstreamError, or the connection's error */
+  change(): Promise<void> {
+    if (this.#over !== null) {
+      return Promise.reject(this.#over === 'ended' ? new Error('ended without a head') : this.#over.error);
     }
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
   }
 
   close(): void {
@@ -155,14 +172,5 @@ export class Exchange implements Asker, Due {
     const wake = this.#wake;
     this.#wake = null;
     wake?.();
-  }
-
-  #change(): Promise<void> {
-    if (this.#over !== null) {
-      return Promise.reject(this.#over === 'ended' ? new Error('ended without a head') : this.#over.error);
-    }
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
   }
 }

@@ -92,6 +92,19 @@ export class Document {
     return this.#read(bytes, anyNumber, false) > 0 && (this.#words[told.isWide] === 0 || isUtf8(bytes));
   }
 
+  /** The same of a text. UTF-8 has no lone surrogates; in JSON they stand in strings, and are scanned as escapes. */
+  scanText(text: string): boolean {
+    if (text.isWellFormed()) return this.scanAny(Buffer.from(text));
+    try {
+      JSON.parse(text);
+    } catch {
+      return false;
+    }
+    return this.scanAny(
+      Buffer.from(text.replace(/\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`)),
+    );
+  }
+
   #read(bytes: Buffer, mostValues: number, isStrict: boolean): number {
     const scanner = this.#scanner;
     this.#bytes = bytes;
@@ -157,6 +170,14 @@ export class Document {
       const name = copy.toString('latin1', this.start(at), this.end(at));
       if (names.has(name)) return true;
       names.add(name);
+    }
+    return false;
+  }
+
+  /** Whether an object has a name twice, so that parsing would lose a member. */
+  get hasRepeats(): boolean {
+    for (let at = 0, end = this.next(0); at < end; at++) {
+      if (this.kind(at) === Kind.object && this.#isRepeated(at + 1, this.next(at))) return true;
     }
     return false;
   }
@@ -240,6 +261,13 @@ export class Document {
     return found;
   }
 
+  /** A string or name without escapes; the characters of another value. */
+  text(entry: number): string {
+    if (this.isEscaped(entry)) return this.value(entry) as string;
+    if (this.kind(entry) === Kind.name) return this.#copy.toString('utf8', this.start(entry), this.end(entry));
+    return this.#bytes.toString(this.#words[told.isWide] === 0 ? 'latin1' : 'utf8', this.start(entry), this.end(entry));
+  }
+
   value(entry: number): unknown {
     const { start, end } = this.replaced(entry, '');
     return JSON.parse(this.#bytes.toString('utf8', start, end));
@@ -284,12 +312,5 @@ export const lentDocument = new Document();
 /**
  * JSON.parse with ExactNumbers where needed, except direct members of the outermost value. @throws SyntaxError
  */
-export const parseExactly = (text: string): unknown => {
-  const isWellFormed = text.isWellFormed();
-  if (!isWellFormed) JSON.parse(text);
-  // UTF-8 has no lone surrogates; in JSON they stand in strings.
-  const bytes = isWellFormed
-    ? text
-    : text.replace(/\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
-  return lentDocument.scanAny(Buffer.from(bytes)) ? lentDocument.exactValue() : JSON.parse(text);
-};
+export const parseExactly = (text: string): unknown =>
+  lentDocument.scanText(text) ? lentDocument.exactValue() : JSON.parse(text);

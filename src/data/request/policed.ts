@@ -2,9 +2,8 @@ import type { Millis } from '../../clock.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Family, Reply } from '../../http/route.ts';
 import { jsonText } from '../../json/exact-number.ts';
-import { type Beside, bodyText } from '../../rules/text/body-text.ts';
-import type { RequestText } from '../../rules/text/request-text.ts';
-import { bodyView, type RuleView, requestView } from '../../rules/text/view.ts';
+import type { Beside, RawBody } from '../../rules/text/request-text.ts';
+import { bodyView, type RuleView } from '../../rules/text/view.ts';
 import type { TokenNeed } from '../account/counts.ts';
 import { holdsAnswer, type Judged, looksBack, ownerOf, type PolicyCaller, type PolicyGuard } from '../policy/guard.ts';
 import type { KeptRequest } from '../policy/kept-requests.ts';
@@ -19,7 +18,7 @@ export interface RequestSeen {
   readonly most: number;
 }
 
-type Told = Pick<RequestText, 'endpoint' | 'model' | 'stream'>;
+type Told = Pick<Beside, 'endpoint' | 'model' | 'stream'>;
 
 const besideOf = ({ request, need, most, writtenMost }: RequestSeen, told: Told): Beside => {
   const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
@@ -32,6 +31,12 @@ const besideOf = ({ request, need, most, writtenMost }: RequestSeen, told: Told)
 /** Whether the body is still in the client's API. */
 const isTheirs = ({ request, writtenMost }: RequestSeen): boolean => request === null && writtenMost === undefined;
 
+/** All that the upstream gets. @param outgoing a passing body */
+const bodyOf = (seen: RequestSeen, outgoing: () => Buffer, told: Told): RawBody => {
+  const body = seen.request === null ? outgoing() : Buffer.from(jsonText(seen.request));
+  return { ...besideOf(seen, told), body, form: isTheirs(seen) ? told.endpoint : 'messages' };
+};
+
 /** For replays, with the text. */
 export const copyOf = (
   seen: RequestSeen,
@@ -39,32 +44,21 @@ export const copyOf = (
   told: Told,
   { caller, requestId, at }: { readonly caller: PolicyCaller; readonly requestId: string; readonly at: Millis },
 ): KeptRequest => {
-  const body = seen.request === null ? Buffer.from(outgoing()) : Buffer.from(jsonText(seen.request));
-  const form = isTheirs(seen) ? told.endpoint : 'messages';
-  return { requestId, at, owner: ownerOf(caller), body: { ...besideOf(seen, told), body, form } };
+  const raw = bodyOf(seen, outgoing, told);
+  return { requestId, at, owner: ownerOf(caller), body: { ...raw, body: Buffer.from(raw.body) } };
 };
 
-/** As rules see it: all that the upstream gets. @param outgoing a passing body */
-export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, caller: PolicyCaller): RuleView => {
-  const { request } = seen;
-  const beside = besideOf(seen, text);
-  const owner = ownerOf(caller);
-  if (request === null) {
-    const { endpoint, model, maxTokens, inputTokens, stream } = beside;
-    const form = isTheirs(seen) ? endpoint : 'messages';
-    return bodyView({ endpoint, model, maxTokens, inputTokens, stream, body: outgoing(), form }, owner);
-  }
-  // Every API is in the form of messages by now; the endpoint's name stays.
-  const inMessages = bodyText({ ...request }, { ...beside, endpoint: 'messages' });
-  return requestView({ ...inMessages, endpoint: text.endpoint }, owner);
-};
+/** As rules see it. */
+export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, caller: PolicyCaller): RuleView =>
+  bodyView(bodyOf(seen, outgoing, text), ownerOf(caller));
 
 /** For rules on answers only. */
-const withoutText = (endpoint: RequestText['endpoint'], caller: PolicyCaller): RuleView =>
-  requestView({ endpoint, model: '', maxTokens: 0, inputTokens: 0, stream: false, messages: [] }, ownerOf(caller));
+const withoutText = (endpoint: Beside['endpoint'], caller: PolicyCaller): RuleView =>
+  bodyView({ endpoint, model: '', maxTokens: 0, inputTokens: 0, stream: false, body: noBody }, ownerOf(caller));
+const noBody = Buffer.from('{}');
 
 /** Null without response policies. Holds only what it needs of the request. */
-const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: RequestText['endpoint']): AnswerWatch | null => {
+const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: Beside['endpoint']): AnswerWatch | null => {
   const { policies, caller, named, requestId } = asked;
   if (policies.response.length === 0) return null;
   const view = looksBack(policies) ? asked.view : withoutText(endpoint, caller);
@@ -86,7 +80,7 @@ const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): R
 export const policed = (
   guard: PolicyGuard,
   asked: Judged,
-  { endpoint, family }: { readonly endpoint: RequestText['endpoint']; readonly family: Family },
+  { endpoint, family }: { readonly endpoint: Beside['endpoint']; readonly family: Family },
   answered: (watch: AnswerWatch | null) => Reply | Promise<Reply>,
 ): Reply | Promise<Reply> => {
   const go = ({ refused, headers }: Outcome): Reply | Promise<Reply> => {

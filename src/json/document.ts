@@ -8,6 +8,9 @@ export const Kind = { object: 0, array: 1, string: 2, number: 3, true: 4, false:
 const kindBits = 0xff;
 const escapedBit = 0x100;
 const longBit = 0x200;
+const hashShift = 10;
+const keptNames = 1024;
+const longestKept = 32;
 /** What is no JSON, where no other fault comes before that it is no UTF-8. */
 const broken = -1;
 /** The scanner's, from -1 down. */
@@ -68,6 +71,7 @@ export class Document {
   #first = 0;
   #bytes: Buffer = Buffer.alloc(0);
   #isStrict = true;
+  readonly #names: string[] = Array.from({ length: keptNames }, () => '');
 
   constructor() {
     this.#renew();
@@ -176,6 +180,9 @@ export class Document {
 
   /** Whether an object has a name twice, so that parsing would lose a member. */
   get hasRepeats(): boolean {
+    // Nearly always the scanner has the answer.
+    if (this.#read(this.#bytes, anyNumber, true) > 0) return false;
+    this.#read(this.#bytes, anyNumber, false);
     for (let at = 0, end = this.next(0); at < end; at++) {
       if (this.kind(at) === Kind.object && this.#isRepeated(at + 1, this.next(at))) return true;
     }
@@ -264,8 +271,22 @@ export class Document {
   /** A string or name without escapes; the characters of another value. */
   text(entry: number): string {
     if (this.isEscaped(entry)) return this.value(entry) as string;
-    if (this.kind(entry) === Kind.name) return this.#copy.toString('utf8', this.start(entry), this.end(entry));
+    if (this.kind(entry) === Kind.name) return this.#name(entry);
     return this.#bytes.toString(this.#words[told.isWide] === 0 ? 'latin1' : 'utf8', this.start(entry), this.end(entry));
+  }
+
+  /** Usual names are made once: the last of each hash is kept. */
+  #name(entry: number): string {
+    const [start, end] = [this.start(entry), this.end(entry)];
+    const slot = (this.#words[this.#first + entry * wordsOf]! >>> hashShift) % keptNames;
+    const kept = this.#names[slot]!;
+    let at = kept.length === end - start ? start : end + 1;
+    while (at < end && kept.charCodeAt(at - start) === this.#copy[at]) at++;
+    if (at === end) return kept;
+    const name = this.#copy.toString('utf8', start, end);
+    // Of ASCII alone has a name as many characters as bytes.
+    if (name.length === end - start && name.length <= longestKept) this.#names[slot] = name;
+    return name;
   }
 
   value(entry: number): unknown {

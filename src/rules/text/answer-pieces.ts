@@ -28,10 +28,10 @@ export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: 
   }
   tape.scanText(jsonText([content, others ?? null]));
   const [blocks, rest] = itemsOf(0) as [number, number];
-  const text = nothingFound();
+  const text = nothingFound('assistant');
   for (const [index, at] of itemsOf(blocks).entries()) {
     const block = membersOf(at);
-    if (isIdOfAnswer('id', (content[index] as { readonly id?: unknown }).id)) block.delete('id');
+    if (isIdOfAnswer('id', (content[index] as { readonly id?: unknown }).id)) block.take('id');
     if (content[index]!.type !== 'tool_use') readBlock(text, block, false);
     else {
       const [name, input] = [block.get('name'), block.get('input')];

@@ -14,12 +14,14 @@ export interface MessagePieces {
 }
 
 export interface Found extends MessagePieces {
+  readonly role: string;
   images: boolean;
   documents: boolean;
   thinking: boolean;
 }
 
-export const nothingFound = (): Found => ({
+export const nothingFound = (role: string): Found => ({
+  role,
   text: [],
   said: [],
   beside: [],

@@ -1,7 +1,7 @@
 import { lentDocument as tape } from '../../json/document.ts';
 import { type Found, type MessagePieces, noteValue, nothingFound, readBlock, readContent } from './block-text.ts';
 import { addLeaves } from './leaves.ts';
-import { isObject, type Members, membersOf, objectsIn, textAt } from './members.ts';
+import { isObject, Members, membersOf, objectsIn, textAt } from './members.ts';
 import type { Beside, RawBody } from './request-text.ts';
 import { toolNamesIn } from './tool-names.ts';
 
@@ -37,8 +37,9 @@ export const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): B
 const ofMetadata = ['metadata', 'safety_identifier', 'user'];
 
 const metadataIn = (body: Members): (readonly [string, string])[] => {
-  const given = ofMetadata.filter((name) => body.has(name)).map((name) => [name, tape.value(body.get(name)!)]);
-  return Object.entries(metadataOf(Object.fromEntries(given)) ?? {}).filter(
+  const given: Record<string, unknown> = {};
+  for (const name of ofMetadata) if (body.has(name)) given[name] = tape.value(body.get(name)!);
+  return Object.entries(metadataOf(given) ?? {}).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
 };
@@ -47,20 +48,14 @@ const roles: ReadonlySet<string> = new Set(['user', 'assistant', 'system', 'deve
 
 /** Takes out the role, normalized. An unknown role stays, at the end, and counts as text. */
 const takeRole = (message: Members): string => {
-  const at = take(message, 'role');
+  const at = message.take('role');
   if (at === undefined) return 'user';
   const role = textAt(at) ?? 'unknown';
   if (roles.has(role)) return role;
   const plain = role.trim().toLowerCase();
   if (roles.has(plain)) return plain;
-  message.set('role', at);
+  message.add('role', at);
   return role;
-};
-
-const take = (members: Members, name: string): number | undefined => {
-  const value = members.get(name);
-  if (value !== undefined) members.delete(name);
-  return value;
 };
 
 const isOfSystem = (role: string): boolean => role === 'system' || role === 'developer';
@@ -68,8 +63,8 @@ const callers: ReadonlySet<unknown> = new Set(['function_call', 'reasoning', 'cu
 
 /** The conversation in a body. */
 class Conversation {
-  readonly system = nothingFound();
-  readonly messages: (Found & { readonly role: string })[] = [];
+  readonly system = nothingFound('system');
+  readonly messages: Found[] = [];
   /** Whether system messages still belong to the system prompt. */
   #leads = true;
   /** The present message. */
@@ -94,7 +89,7 @@ class Conversation {
 
   #add(role: string): void {
     this.#leads = false;
-    const found = { role, ...nothingFound() };
+    const found = nothingFound(role);
     this.#found = found;
     this.messages.push(found);
   }
@@ -110,7 +105,7 @@ class Conversation {
   }
 
   #block(block: Members, type?: string): void {
-    if (block.size > 0) readBlock(this.#found, block, this.#found !== this.system, type);
+    if (block.names.length > 0) readBlock(this.#found, block, this.#found !== this.system, type);
   }
 
   #message(role: string, message: Members): void {
@@ -118,21 +113,21 @@ class Conversation {
     if (isChat && (role === 'tool' || role === 'function')) this.#result(message);
     else {
       this.#begin(role);
-      this.#content(take(message, 'content'));
+      this.#content(message.take('content'));
       if (isChat) this.#beside(message);
       this.#block(message);
     }
   }
 
   #beside(message: Members): void {
-    noteValue(this.#found, take(message, 'refusal'), this.#found !== this.system);
-    for (const call of objectsIn(take(message, 'tool_calls'))) this.#call(call);
+    noteValue(this.#found, message.take('refusal'), this.#found !== this.system);
+    for (const call of objectsIn(message.take('tool_calls'))) this.#call(call);
   }
 
   #item(item: Members): void {
     const type = textAt(item.get('type'));
     if (item.has('role') && (type === 'message' || !item.has('type'))) {
-      item.delete('type');
+      item.take('type');
       this.#message(takeRole(item), item);
     } else {
       this.#add(callers.has(type) ? 'assistant' : 'user');
@@ -142,19 +137,19 @@ class Conversation {
 
   #result(message: Members): void {
     this.#add('user');
-    const type = take(message, 'type');
-    message.delete('role');
+    const type = message.take('type');
+    message.take('role');
     this.#block(message, 'tool_result');
-    if (type !== undefined) this.#block(new Map([['type', type]]));
+    if (type !== undefined) this.#block(new Members().add('type', type));
   }
 
   /** A call, and the other members of both of its objects. */
   #call(call: Members): void {
     const made = call.get('function');
-    const more: Members = isObject(made) ? membersOf(made) : new Map();
-    if (isObject(made)) call.delete('function');
-    const own: Members = new Map();
-    for (const name of ['name', 'arguments']) if (more.has(name)) own.set(name, take(more, name)!);
+    const more = isObject(made) ? membersOf(made) : new Members();
+    if (isObject(made)) call.take('function');
+    const own = new Members();
+    for (const name of ['name', 'arguments']) if (more.has(name)) own.add(name, more.take(name)!);
     this.#block(own, 'function_call');
     this.#block(call);
     this.#block(more);
@@ -183,16 +178,31 @@ export const piecesIn = (raw: RawBody): RequestPieces => {
   if (form === 'responses' && textAt(items) !== undefined) conversation.say(items);
   else for (const message of objectsIn(items)) conversation.read(message);
   const others: string[] = [];
-  for (const [name, value] of body) {
-    if (name !== prompt && name !== said && !unsent.has(name)) addLeaves(others, value);
+  for (let index = 0; index < body.names.length; index++) {
+    const name = body.names[index]!;
+    if (name !== prompt && name !== said && !unsent.has(name)) addLeaves(others, body.values[index]!);
   }
-  const all = [system, ...messages];
+  let { images, documents, thinking } = system;
+  for (const message of messages) {
+    images ||= message.images;
+    documents ||= message.documents;
+    thinking ||= message.thinking;
+  }
+  const [toolNames, metadata] = [toolNamesIn(body), metadataIn(body)];
+  // Members by name, because copying an object with `...` takes a microsecond.
   return {
-    ...{ endpoint, model, maxTokens, inputTokens, stream, system, messages, others },
-    toolNames: toolNamesIn(body),
-    metadata: metadataIn(body),
-    images: all.some(({ images }) => images),
-    documents: all.some(({ documents }) => documents),
-    thinking: all.some(({ thinking }) => thinking),
+    endpoint,
+    model,
+    maxTokens,
+    inputTokens,
+    stream,
+    system,
+    messages,
+    others,
+    toolNames,
+    metadata,
+    images,
+    documents,
+    thinking,
   };
 };

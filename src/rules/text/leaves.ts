@@ -126,7 +126,8 @@ export const addLeaves = (into: string[], value: number, reading: Reading = {}):
 
 /** The same of a block's members, without those that were read. Names of empty ones are skipped: only deeper names are the client's. */
 export const addMembers = (into: string[], block: Members, read: readonly string[], reading: Reading): void => {
-  for (const [name, value] of block) {
+  for (let index = 0; index < block.names.length; index++) {
+    const [name, value] = [block.names[index]!, block.values[index]!];
     if (read.includes(name)) continue;
     const text = textAt(value);
     if (text !== undefined) addString(into, name, text, () => block, reading);

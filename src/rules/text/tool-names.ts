@@ -22,12 +22,12 @@ const allowedIn = (server: Members): readonly string[] => {
         ? membersOf(configuration).get('allowed_tools')
         : undefined;
   if (isArray(listed)) return itemsOf(listed).map(wordOf);
-  return isObject(configs) ? [...membersOf(configs).keys()] : [];
+  return isObject(configs) ? membersOf(configs).names : [];
 };
 
 /** All names under which a tool is declared, because the upstream chooses among them. */
 const namesIn = (tool: Members): readonly string[] => {
-  const inner = [...tool.values()].flatMap((value) => (isObject(value) ? named(membersOf(value).get('name')) : []));
+  const inner = tool.values.flatMap((value) => (isObject(value) ? named(membersOf(value).get('name')) : []));
   const tools = tool.get('tools');
   const offered = isArray(tools) ? objectsIn(tools).flatMap(namesIn) : [];
   const all = new Set([...named(tool.get('name')), ...inner, ...allowedIn(tool), ...offered]);

@@ -10,6 +10,9 @@ const escapedBit = 0x100;
 const longBit = 0x200;
 /** Of a name. */
 const oddBit = 0x200;
+const hashShift = 10;
+const keptNames = 1024;
+const longestKept = 32;
 /** What is no JSON, where no other fault comes before that it is no UTF-8. */
 const broken = -1;
 /** The scanner's, from -1 down. */
@@ -70,6 +73,7 @@ export class Document {
   #first = 0;
   #bytes: Buffer = Buffer.alloc(0);
   #isStrict = true;
+  readonly #names: string[] = Array.from({ length: keptNames }, () => '');
 
   constructor() {
     this.#renew();
@@ -92,6 +96,19 @@ export class Document {
   /** Whether JSON.parse accepts it. As there, the last of several members of a name counts. */
   scanAny(bytes: Buffer): boolean {
     return this.#read(bytes, anyNumber, false) > 0 && (this.#words[told.isWide] === 0 || isUtf8(bytes));
+  }
+
+  /** The same of a text. UTF-8 has no lone surrogates; in JSON they stand in strings, and are scanned as escapes. */
+  scanText(text: string): boolean {
+    if (text.isWellFormed()) return this.scanAny(Buffer.from(text));
+    try {
+      JSON.parse(text);
+    } catch {
+      return false;
+    }
+    return this.scanAny(
+      Buffer.from(text.replace(/\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`)),
+    );
   }
 
   #read(bytes: Buffer, mostValues: number, isStrict: boolean): number {
@@ -159,6 +176,17 @@ export class Document {
       const name = copy.toString('latin1', this.start(at), this.end(at));
       if (names.has(name)) return true;
       names.add(name);
+    }
+    return false;
+  }
+
+  /** Whether an object has a name twice, so that parsing would lose a member. */
+  get hasRepeats(): boolean {
+    // Nearly always the scanner has the answer.
+    if (this.#read(this.#bytes, anyNumber, true) > 0) return false;
+    this.#read(this.#bytes, anyNumber, false);
+    for (let at = 0, end = this.next(0); at < end; at++) {
+      if (this.kind(at) === Kind.object && this.#isRepeated(at + 1, this.next(at))) return true;
     }
     return false;
   }
@@ -319,11 +347,25 @@ export class Document {
     return found;
   }
 
-  /** Of a name or a string. */
+  /** A string or name without escapes; the characters of another value. */
   text(entry: number): string {
-    const isName = this.kind(entry) === Kind.name;
-    if (!isName && this.isEscaped(entry)) return this.value(entry) as string;
-    return (isName ? this.#copy : this.#bytes).toString('utf8', this.start(entry), this.end(entry));
+    if (this.kind(entry) === Kind.name) return this.#name(entry);
+    if (this.isEscaped(entry)) return this.value(entry) as string;
+    return this.#bytes.toString(this.#words[told.isWide] === 0 ? 'latin1' : 'utf8', this.start(entry), this.end(entry));
+  }
+
+  /** Usual names are made once: the last of each hash is kept. */
+  #name(entry: number): string {
+    const [start, end] = [this.start(entry), this.end(entry)];
+    const slot = (this.#words[this.#first + entry * wordsOf]! >>> hashShift) % keptNames;
+    const kept = this.#names[slot]!;
+    let at = kept.length === end - start ? start : end + 1;
+    while (at < end && kept.charCodeAt(at - start) === this.#copy[at]) at++;
+    if (at === end) return kept;
+    const name = this.#copy.toString('utf8', start, end);
+    // Of ASCII alone has a name as many characters as bytes.
+    if (name.length === end - start && name.length <= longestKept) this.#names[slot] = name;
+    return name;
   }
 
   /** Undefined for other values and -1. */
@@ -393,12 +435,5 @@ export const lentDocument = new Document();
 /**
  * JSON.parse with ExactNumbers where needed, except direct members of the outermost value. @throws SyntaxError
  */
-export const parseExactly = (text: string): unknown => {
-  const isWellFormed = text.isWellFormed();
-  if (!isWellFormed) JSON.parse(text);
-  // UTF-8 has no lone surrogates; in JSON they stand in strings.
-  const bytes = isWellFormed
-    ? text
-    : text.replace(/\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
-  return lentDocument.scanAny(Buffer.from(bytes)) ? lentDocument.exactValue() : JSON.parse(text);
-};
+export const parseExactly = (text: string): unknown =>
+  lentDocument.scanText(text) ? lentDocument.exactValue() : JSON.parse(text);

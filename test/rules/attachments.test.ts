@@ -3,8 +3,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { sampleOwner, sampleTime } from '../../src/rules/samples.ts';
 import type { Verdict } from '../../src/rules/score.ts';
-import { bodyText } from '../../src/rules/text/body-text.ts';
-import { requestView } from '../../src/rules/text/view.ts';
+import { bodyView } from '../../src/rules/text/view.ts';
 import { accepted } from './rule.ts';
 
 /** Ordinary attachments, of every usual kind and in every usual place: no rule that has nothing to find in them finds anything, or fails. */
@@ -210,7 +209,7 @@ const places: readonly ((of: Attachment) => readonly ['messages' | 'chat.complet
 
 const judged = ([endpoint, body]: ReturnType<(typeof places)[number]>) => {
   const beside = { endpoint, model: 'm', maxTokens: 1, inputTokens: 1, stream: false };
-  const view = requestView(bodyText(body as Record<string, unknown>, beside), sampleOwner);
+  const view = bodyView({ ...beside, body: Buffer.from(JSON.stringify(body)) }, sampleOwner);
   return evaluator.judge(rules, view, { now: sampleTime });
 };
 const isMatch = (verdict: Verdict): boolean => verdict.verdict === 'score' && verdict.scoreBasisPoints > 0;

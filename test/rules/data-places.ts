@@ -1,16 +1,16 @@
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { sampleOwner, sampleTime } from '../../src/rules/samples.ts';
-import { bodyText } from '../../src/rules/text/body-text.ts';
-import { type RuleView, requestView } from '../../src/rules/text/view.ts';
+import type { Beside } from '../../src/rules/text/request-text.ts';
+import { bodyView, type RuleView } from '../../src/rules/text/view.ts';
 import { accepted } from './rule.ts';
 
 /** Places for data in requests, and data that not all readers read alike. */
 
-type Endpoint = Parameters<typeof bodyText>[1]['endpoint'];
+type Endpoint = Beside['endpoint'];
 type Asked = readonly [Endpoint, object];
 export const viewIn = ([endpoint, body]: Asked): RuleView =>
-  requestView(
-    bodyText({ ...body }, { endpoint, model: 'm', maxTokens: 1, inputTokens: 1, stream: false }),
+  bodyView(
+    { endpoint, model: 'm', maxTokens: 1, inputTokens: 1, stream: false, body: Buffer.from(JSON.stringify(body)) },
     sampleOwner,
   );
 

@@ -4,7 +4,7 @@ import { priceOf } from '../../src/rules/budget.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { leastRequest, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
 import { scoreOf } from '../../src/rules/score.ts';
-import { requestView } from '../../src/rules/text/view.ts';
+import { bodyView, requestView } from '../../src/rules/text/view.ts';
 import { crowdedOut, type Job, type Result, tooLong } from '../../src/rules/threads/job.ts';
 import { workerEntry } from '../../src/rules/worker-place.ts';
 import { WorkerThread } from '../../src/threads/worker-thread.ts';
@@ -215,9 +215,8 @@ describe('the evaluator', () => {
   });
 
   test('takes a view that cannot be read for an error', () => {
-    expect(
-      evaluator.evaluate(accepted('request.text == ""'), requestOf({ messages: [null as never] }), { now }),
-    ).toEqual({
+    const view = bodyView({ ...leastRequest, body: Buffer.from('{') }, sampleOwner);
+    expect(evaluator.evaluate(accepted('request.text == ""'), view, { now })).toEqual({
       verdict: 'error',
       message: 'evaluation failed',
     });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { sampleOwner, sampleTime } from '../../src/rules/samples.ts';
-import { type Beside, bodyText } from '../../src/rules/text/body-text.ts';
 import { folded } from '../../src/rules/text/fold.ts';
-import { bodyView, type RuleView, requestView } from '../../src/rules/text/view.ts';
+import type { Beside } from '../../src/rules/text/request-text.ts';
+import { bodyView, type RuleView } from '../../src/rules/text/view.ts';
 import { accepted } from './rule.ts';
 
 /** Ways round a rule that other gateways had, and that a hostile user would try: each is seen. */
@@ -22,7 +22,7 @@ const scoreOf = async (view: RuleView): Promise<number | string> => {
   return verdict!.verdict === 'score' ? verdict!.scoreBasisPoints : verdict!.message;
 };
 const bodyOf = (body: object, endpoint: Beside['endpoint'] = 'messages') =>
-  requestView(bodyText({ ...body }, beside(endpoint)), sampleOwner);
+  bodyView({ ...beside(endpoint), body: Buffer.from(JSON.stringify(body)) }, sampleOwner);
 
 const user = (...content: readonly unknown[]) => ({ messages: [{ role: 'user', content }] });
 const assistant = (...content: readonly unknown[]) => ({

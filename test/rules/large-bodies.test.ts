@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { lentDocument } from '../../src/json/document.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { maxParsedOnLoop } from '../../src/rules/language/limits.ts';
 import { sampleOwner, sampleTime } from '../../src/rules/samples.ts';
@@ -35,16 +36,16 @@ const shapes = {
   ],
 };
 
-/** The lengths of what was parsed on this thread, and whether the verdict came at once. */
+/** The lengths of what was read on this thread, and whether the verdict came at once. */
 const judgedOf = async (judge: () => ReturnType<typeof evaluator.judge>) => {
-  const parse = vi.spyOn(JSON, 'parse');
+  const scan = vi.spyOn(lentDocument, 'scanAny');
   try {
     const verdicts = judge();
-    const parsed = parse.mock.calls.map(([text]) => String(text).length).filter((length) => length > 1024);
+    const parsed = scan.mock.calls.map(([{ length }]) => length).filter((length) => length > 1024);
     const isAtOnce = !(verdicts instanceof Promise);
     return { parsed, isAtOnce, verdicts: await verdicts };
   } finally {
-    parse.mockRestore();
+    scan.mockRestore();
   }
 };
 const matched = [{ verdict: 'score', scoreBasisPoints: 10_000 }];

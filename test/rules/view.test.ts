@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { InputBlock } from '../../src/data/upstream/port.ts';
-import { readField } from '../../src/rules/text/view.ts';
+import { leastRequest, sampleOwner } from '../../src/rules/samples.ts';
+import { bodyView, readField } from '../../src/rules/text/view.ts';
 import { requestOf, responseOf } from './rule.ts';
 
 const user = (...content: readonly InputBlock[]) => ({ role: 'user', content });
@@ -31,9 +32,9 @@ describe('the view of a request', () => {
   });
 
   test('reads a tool input of any depth', () => {
-    let input: unknown = 'bottom';
-    for (let depth = 0; depth < 100_000; depth += 1) input = [input];
-    expect(read({ messages: [user({ type: 'tool_use', input: { input } })] }, 'text')).toBe('input\nbottom');
+    const input = `${'['.repeat(100_000)}"bottom"${']'.repeat(100_000)}`;
+    const body = Buffer.from(`{"messages":[{"content":[{"type":"tool_use","input":{"input":${input}}}]}]}`);
+    expect(readField(bodyView({ ...leastRequest, body }, sampleOwner), 'request', 'text')).toBe('input\nbottom');
   });
 
   test('reads the text of documents, with title and context', () => {

@@ -1,6 +1,5 @@
 import type { Clock, Millis } from '../../clock.ts';
-import type { RequestOwner } from '../../rules/text/request-text.ts';
-import type { RawBody } from '../../rules/text/view.ts';
+import type { RawBody, RequestOwner } from '../../rules/text/request-text.ts';
 
 export interface KeptRequest {
   readonly requestId: string;

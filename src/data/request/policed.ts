@@ -2,9 +2,8 @@ import type { Millis } from '../../clock.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Family, Reply } from '../../http/route.ts';
 import { jsonText } from '../../json/exact-number.ts';
-import { type Beside, bodyText } from '../../rules/text/body-text.ts';
-import type { RequestText } from '../../rules/text/request-text.ts';
-import { bodyView, type RawBody, type RuleView, requestView } from '../../rules/text/view.ts';
+import type { Beside, RawBody } from '../../rules/text/request-text.ts';
+import { bodyView, type RuleView } from '../../rules/text/view.ts';
 import { holdsAnswer, type Judged, looksBack, ownerOf, type PolicyCaller, type PolicyGuard } from '../policy/guard.ts';
 import type { KeptRequest } from '../policy/kept-requests.ts';
 import type { Outcome } from '../policy/outcome.ts';
@@ -12,24 +11,21 @@ import type { AnswerWatch } from '../reply/answer-watch.ts';
 import type { Admitted } from './admission.ts';
 import type { Prepared, Sent } from './prepared.ts';
 
-type Endpoint = RequestText['endpoint'];
+type Endpoint = Beside['endpoint'];
 
-const besideOf = (asked: Prepared<unknown>, { hosted }: Admitted, endpoint: Endpoint): Beside => {
+/** All that the upstream gets, as JSON in the form of an API. */
+const bodyOf = (asked: Prepared<unknown>, { hosted, sent }: Admitted, endpoint: Endpoint): RawBody => {
   const { model, isStreamed: stream, estimatedTokens: inputTokens, maxTokens: named, grows } = asked;
   // An upstream without a named maximum gets the model's, or none, which is the same.
   const maxTokens = grows === true ? Math.max(named, hosted.model.max_output_length) : named;
-  return { endpoint, model, stream, inputTokens, maxTokens };
+  // What is not in the client's API any more is in the form of messages.
+  const form = 'body' in sent ? endpoint : 'messages';
+  return { endpoint, model, stream, inputTokens, maxTokens, body: bytesOf(sent), form };
 };
 
-const inMessages = (sent: Extract<Sent, { request: unknown }>): object => ({
-  ...sent.request,
-  metadata: sent.metadata,
-});
-
-/** The body as JSON, and the API in whose form it is. */
-const rawOf = (sent: Sent, endpoint: Endpoint): Pick<RawBody, 'body' | 'form'> => {
-  if ('body' in sent) return { body: sent.body, form: endpoint };
-  return { body: 'text' in sent ? sent.text : Buffer.from(jsonText(inMessages(sent))), form: 'messages' };
+const bytesOf = (sent: Sent): Buffer => {
+  if ('body' in sent) return sent.body;
+  return 'text' in sent ? sent.text : Buffer.from(jsonText({ ...sent.request, metadata: sent.metadata }));
 };
 
 /** For replays, with the text. */
@@ -39,29 +35,21 @@ export const copyOf = (
   endpoint: Endpoint,
   { caller, requestId, at }: { readonly caller: PolicyCaller; readonly requestId: string; readonly at: Millis },
 ): KeptRequest => {
-  const raw = rawOf(admitted.sent, endpoint);
-  return { requestId, at, owner: ownerOf(caller), body: { ...besideOf(asked, admitted, endpoint), ...raw } };
+  return { requestId, at, owner: ownerOf(caller), body: bodyOf(asked, admitted, endpoint) };
 };
 
-/** As rules see it: all that the upstream gets. */
+/** As rules see it. */
 export const viewOf = (
   asked: Prepared<unknown>,
   admitted: Admitted,
   endpoint: Endpoint,
   caller: PolicyCaller,
-): RuleView => {
-  const { sent } = admitted;
-  const beside = besideOf(asked, admitted, endpoint);
-  const owner = ownerOf(caller);
-  if (!('request' in sent)) return bodyView({ ...beside, ...rawOf(sent, endpoint) }, owner);
-  // Every API is in the form of messages by now; the endpoint's name stays.
-  const text = bodyText({ ...inMessages(sent) }, { ...beside, endpoint: 'messages' });
-  return requestView({ ...text, endpoint }, owner);
-};
+): RuleView => bodyView(bodyOf(asked, admitted, endpoint), ownerOf(caller));
 
 /** For rules on answers only. */
 const withoutText = (endpoint: Endpoint, caller: PolicyCaller): RuleView =>
-  requestView({ endpoint, model: '', maxTokens: 0, inputTokens: 0, stream: false, messages: [] }, ownerOf(caller));
+  bodyView({ endpoint, model: '', maxTokens: 0, inputTokens: 0, stream: false, body: noBody }, ownerOf(caller));
+const noBody = Buffer.from('{}');
 
 /** Null without response policies. Holds only what it needs of the request. */
 const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: Endpoint): AnswerWatch | null => {

@@ -1,10 +1,10 @@
 import { withoutRepeats } from './answer-marks.ts';
 import { answerOf, hiddenIn, inputOf, isObject, type Json, jsonOf, listOf, objectOf } from './answer-text.ts';
-import type { RequestText, ResponseText } from './request-text.ts';
+import type { Beside, ResponseText } from './request-text.ts';
 
 // Streamed answers, assembled from their events.
 
-type Endpoint = RequestText['endpoint'];
+type Endpoint = Beside['endpoint'];
 type Made = Record<string, unknown>;
 
 /** Members that later events do not continue. */
@@ -245,7 +245,7 @@ export const streamedText = (endpoint: Endpoint): StreamedText => {
     const event = document === '' ? null : jsonOf(document);
     if (isObject(event)) {
       stream.add(event);
-      for (const hidden of hiddenIn(document, event)) rest.add(hidden);
+      for (const hidden of hiddenIn(document)) rest.add(hidden);
     } else if (document.trim() !== '[DONE]') rest.add(document);
     const name = isObject(event) ? `event: ${String(event.type)}` : null;
     for (const line of others) if (line !== name) rest.add(line);

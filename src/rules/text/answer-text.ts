@@ -1,8 +1,7 @@
-import { parseExactly } from '../../json/document.ts';
+import { Kind, parseExactly, lentDocument as tape } from '../../json/document.ts';
 import { ExactNumber } from '../../json/exact-number.ts';
 import { withoutRepeats } from './answer-marks.ts';
-import type { RequestText, ResponseText } from './request-text.ts';
-import { isInexact, stringsOf } from './strings.ts';
+import type { Beside, ResponseText } from './request-text.ts';
 
 // Answers of all APIs as rules of the response direction read them.
 
@@ -40,12 +39,9 @@ export const jsonOf = (text: string): unknown => {
 };
 
 /** The arguments of a call: JSON with the digits of its numbers, or the text if it is invalid or has repeated members. */
-export const inputOf = (text: string): unknown => {
-  const read = jsonOf(text);
-  if (isHidden(text, read)) return text;
+export const inputOf = (text: string): unknown =>
   // One level down, where numbers keep their digits.
-  return isInexact(text) && read !== text ? (parseExactly(`[${text}]`) as readonly [unknown])[0] : read;
-};
+  tape.scanText(text) && !tape.hasRepeats ? (parseExactly(`[${text}]`) as readonly [unknown])[0] : text;
 
 const blockOf = (value: Json): Block => (typeof value.type === 'string' ? (value as Block) : { ...value, type: '' });
 const blocksOf = (content: unknown): Block[] =>
@@ -139,37 +135,22 @@ const responseText = ({ output, usage, id: _, model: __, ...others }: Json): Tol
 
 const readers = { messages: messageText, 'chat.completions': completionText, responses: responseText };
 
-export const answerOf = (endpoint: RequestText['endpoint'], body: Json, beside: readonly unknown[]): ResponseText => {
+export const answerOf = (endpoint: Beside['endpoint'], body: Json, beside: readonly unknown[]): ResponseText => {
   const told = readers[endpoint](body);
   return { ...told, others: [...told.others, ...beside] };
 };
 
-export const answerText = (endpoint: RequestText['endpoint'], document: string): ResponseText => {
-  const body = isInexact(document) ? parseExactly(document) : (JSON.parse(document) as unknown);
-  return answerOf(endpoint, objectOf(body), isObject(body) ? hiddenIn(document, body) : [body]);
+export const answerText = (endpoint: Beside['endpoint'], document: string): ResponseText => {
+  const body = parseExactly(document);
+  return answerOf(endpoint, objectOf(body), isObject(body) ? hiddenIn(document) : [body]);
 };
 
 /** The strings of a document with repeated members, which parsing would lose; usually none. */
-export const hiddenIn = (document: string, read: unknown): readonly string[] => {
-  return isHidden(document, read) ? stringsOf(document).all() : [];
-};
-
-const isHidden = (document: string, read: unknown): boolean =>
-  read !== document && stringsOf(document).count !== countOf(read);
-
-const countOf = (value: unknown): number => {
-  let count = 0;
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (typeof next === 'string') count += 1;
-    else if (Array.isArray(next)) for (const item of next) open.push(item);
-    else if (typeof next === 'object' && next !== null) {
-      for (const item of Object.values(next)) {
-        count += 1;
-        open.push(item);
-      }
-    }
+export const hiddenIn = (document: string): readonly string[] => {
+  const hidden: string[] = [];
+  if (!tape.scanText(document) || !tape.hasRepeats) return hidden;
+  for (let at = 0, end = tape.next(0); at < end; at++) {
+    if (tape.kind(at) === Kind.name || tape.kind(at) === Kind.string) hidden.push(tape.text(at));
   }
-  return count;
+  return hidden;
 };

@@ -1,5 +1,7 @@
+import { Kind, lentDocument as tape } from '../../json/document.ts';
 import { dataSays, dataUrlOf, isOpaque, rawData } from './data.ts';
-import { addLeaves, notice } from './leaves.ts';
+import { addLeaves, addMembers, addValue, notice } from './leaves.ts';
+import { isNull, isObject, itemsOf, type Members, membersOf, textAt } from './members.ts';
 
 /** The text of one message in pieces. Plain data, because it is sent to threads. */
 export interface MessagePieces {
@@ -12,14 +14,14 @@ export interface MessagePieces {
 }
 
 export interface Found extends MessagePieces {
+  readonly role: string;
   images: boolean;
   documents: boolean;
   thinking: boolean;
 }
 
-type Block = Readonly<Record<string, unknown>>;
-
-export const nothingFound = (): Found => ({
+export const nothingFound = (role: string): Found => ({
+  role,
   text: [],
   said: [],
   beside: [],
@@ -29,68 +31,67 @@ export const nothingFound = (): Found => ({
 });
 
 /** Reads content of any API and unknown types. */
-export const readContent = (found: Found, content: unknown, said: boolean): void => {
-  if (typeof content === 'string') note(found, content, said);
-  else if (Array.isArray(content)) for (const block of content) readContent(found, block, said);
-  else if (typeof content === 'object' && content !== null) readBlock(found, content as Block, said);
+export const readContent = (found: Found, content: number | undefined, said: boolean): void => {
+  if (content === undefined) return;
+  const kind = tape.kind(content);
+  if (kind === Kind.string) note(found, tape.text(content), said);
+  else if (kind === Kind.array) for (const item of itemsOf(content)) readContent(found, item, said);
+  else if (kind === Kind.object) readBlock(found, membersOf(content), said);
 };
 
-const note = (found: Found, text: unknown, said: boolean): void => {
-  if (typeof text === 'string') {
-    if (text === '') return;
-    if (said) found.said.push(found.text.length);
-    found.text.push(text);
-    // The model has the URL, and perhaps its contents.
-    const url = dataUrlOf(text);
-    if (url !== null && url.says !== '') found.beside.push(url.says);
-  } else if (text != null) addLeaves(found.beside, text, { met: found });
+const note = (found: Found, text: string, said: boolean): void => {
+  if (text === '') return;
+  if (said) found.said.push(found.text.length);
+  found.text.push(text);
+  // The model has the URL, and perhaps its contents.
+  const url = dataUrlOf(text);
+  if (url !== null && url.says !== '') found.beside.push(url.says);
 };
 
-const readBlock = (found: Found, block: Block, said: boolean): void =>
-  readOthers(found, block, readWritten(found, block, said));
+/** Another value than a string stands beside the text. */
+export const noteValue = (found: Found, value: number | undefined, said: boolean): void => {
+  const text = textAt(value);
+  if (text !== undefined) note(found, text, said);
+  else if (value !== undefined) addValue(found.beside, value, { met: found });
+};
 
-/** Members with the written text of usual blocks. */
-const read = {
-  text: ['type', 'text'],
-  refusal: ['type', 'refusal'],
-  input: ['type', 'input'],
-  arguments: ['type', 'arguments'],
-  content: ['type', 'content'],
-} as const;
+export const readBlock = (found: Found, block: Members, said: boolean, type = textAt(block.get('type'))): void =>
+  addMembers(found.beside, block, readWritten(found, block, said, type), { met: found });
 
 /** Reads the written text of a block. @returns the members that were read; the others are read apart */
-const readWritten = (found: Found, block: Block, said: boolean): readonly string[] => {
-  const { type } = block;
+const readWritten = (found: Found, block: Members, said: boolean, type: string | undefined): readonly string[] => {
   switch (type) {
     case 'text':
     case 'input_text':
     case 'output_text':
-      note(found, block.text, said);
-      return read.text;
+      noteValue(found, block.get('text'), said);
+      return ['type', 'text'];
     case 'refusal':
-      note(found, block.refusal, said);
-      return read.refusal;
+      noteValue(found, block.get('refusal'), said);
+      return ['type', 'refusal'];
     case 'tool_use':
-      noteInput(found, block.input, said);
-      return read.input;
+      noteInput(found, block.get('input'), said);
+      return ['type', 'input'];
     case 'custom_tool_call':
-      note(found, block.input, said);
+      noteValue(found, block.get('input'), said);
       return ['input'];
-    case 'function_call':
-      if (typeof block.arguments === 'string') note(found, block.arguments, said);
-      else noteInput(found, block.arguments, said);
-      return read.arguments;
+    case 'function_call': {
+      const sent = block.get('arguments');
+      if (textAt(sent) !== undefined) noteValue(found, sent, said);
+      else noteInput(found, sent, said);
+      return ['type', 'arguments'];
+    }
     case 'tool_result':
-      readContent(found, block.content, false);
-      return read.content;
+      readContent(found, block.get('content'), false);
+      return ['type', 'content'];
     case 'function_call_output':
     case 'custom_tool_call_output':
-      readContent(found, block.output, false);
+      readContent(found, block.get('output'), false);
       return ['output'];
     case 'search_result':
-      note(found, block.title, false);
-      note(found, block.source, false);
-      readContent(found, block.content, false);
+      noteValue(found, block.get('title'), false);
+      noteValue(found, block.get('source'), false);
+      readContent(found, block.get('content'), false);
       return ['title', 'source', 'content'];
     case 'image':
     case 'image_url':
@@ -100,76 +101,66 @@ const readWritten = (found: Found, block: Block, said: boolean): readonly string
     case 'document':
       found.documents = true;
       return readDocument(found, block, said);
-    case 'file':
     case 'input_file':
       found.documents = true;
-      if (type === 'input_file') return readFile(found, block, said);
-      if (typeof block.file === 'object' && block.file !== null) {
-        const file = block.file as Block;
-        readOthers(found, file, readFile(found, file, said));
-        return ['file'];
-      }
-      return [];
+      return readFile(found, block, said);
+    case 'file': {
+      found.documents = true;
+      const file = block.get('file');
+      if (!isObject(file)) return [];
+      const members = membersOf(file);
+      addMembers(found.beside, members, readFile(found, members, said), { met: found });
+      return ['file'];
+    }
     case 'thinking':
     case 'redacted_thinking':
     case 'reasoning':
       found.thinking = true;
-      return typeof block.data === 'string' && isOpaque(block.data) ? ['data'] : [];
+      return isOpaque(textAt(block.get('data')) ?? '') ? ['data'] : [];
     default:
-      return readStrange(found, block, said);
+      return readStrange(found, block, said, type);
   }
 };
 
 /** Reads all of an unknown block, and the known blocks in it. */
-const readStrange = (found: Found, block: Block, said: boolean): readonly string[] => {
-  const { type, text, input, content } = block;
-  if (typeof type === 'string') notice(found, 'type', type);
-  if (block.reasoning_content != null || block.reasoning != null || block.thinking != null) found.thinking = true;
+const readStrange = (found: Found, block: Members, said: boolean, type: string | undefined): readonly string[] => {
+  if (type !== undefined) notice(found, 'type', type);
+  if (thoughts.some((name) => !isNull(block.get(name)))) found.thinking = true;
   // Unknown blocks usually have these members.
-  note(found, text, said);
-  const isCall = typeof type === 'string' && type.endsWith('_tool_use');
-  if (isCall) noteInput(found, input, said);
-  readContent(found, content, false);
-  return isCall ? strange.call : strange.other;
+  noteValue(found, block.get('text'), said);
+  const isCall = type?.endsWith('_tool_use') === true;
+  if (isCall) noteInput(found, block.get('input'), said);
+  readContent(found, block.get('content'), false);
+  return isCall ? ['text', 'content', 'input'] : ['text', 'content'];
 };
-const strange = {
-  call: ['text', 'content', 'input'],
-  other: ['text', 'content'],
-};
+const thoughts = ['reasoning_content', 'reasoning', 'thinking'];
 
-const noteInput = (found: Found, input: unknown, said: boolean): void => {
+const noteInput = (found: Found, input: number | undefined, said: boolean): void => {
   const from = found.text.length;
-  addLeaves(found.text, input, { isInput: true });
+  if (input !== undefined) addLeaves(found.text, input, { isInput: true });
   if (said) for (let at = from; at < found.text.length; at += 1) found.said.push(at);
 };
 
-const readOthers = (found: Found, block: Block, known: readonly string[]): void => {
-  for (const name in block) {
-    if (known.includes(name)) continue;
-    addLeaves(found.beside, block, { met: found, except: known });
-    return;
-  }
-};
-
 /** Models also read title and context. */
-const readDocument = (found: Found, block: Block, said: boolean): readonly string[] => {
-  note(found, block.title, said);
-  note(found, block.context, said);
-  const { source } = block;
-  if (typeof source !== 'object' || source === null || Array.isArray(source)) return ['title', 'context'];
-  const { type, media_type: mediaType, data, content } = source as Block;
-  readContent(found, content, said);
-  if (type === 'base64' && typeof data === 'string') {
-    for (const says of dataSays(typeof mediaType === 'string' ? mediaType : '', data)) note(found, says, said);
-  } else note(found, data, said);
-  readOthers(found, source as Block, ['data', 'content']);
+const readDocument = (found: Found, block: Members, said: boolean): readonly string[] => {
+  noteValue(found, block.get('title'), said);
+  noteValue(found, block.get('context'), said);
+  const source = block.get('source');
+  if (!isObject(source)) return ['title', 'context'];
+  const members = membersOf(source);
+  const data = members.get('data');
+  const base64 = textAt(members.get('type')) === 'base64' ? textAt(data) : undefined;
+  readContent(found, members.get('content'), said);
+  if (base64 === undefined) noteValue(found, data, said);
+  else for (const says of dataSays(textAt(members.get('media_type')) ?? '', base64)) note(found, says, said);
+  addMembers(found.beside, members, ['data', 'content'], { met: found });
   return ['title', 'context', 'source'];
 };
 
-const readFile = (found: Found, file: Block, said: boolean): readonly string[] => {
-  const { filename, file_data: data } = file;
-  note(found, filename, said);
-  if (typeof data !== 'string') return ['filename'];
+const readFile = (found: Found, file: Members, said: boolean): readonly string[] => {
+  noteValue(found, file.get('filename'), said);
+  const data = textAt(file.get('file_data'));
+  if (data === undefined) return ['filename'];
   const url = dataUrlOf(data);
   for (const text of url === null ? rawData(data) : [url.says]) note(found, text, said);
   return ['filename', 'file_data'];

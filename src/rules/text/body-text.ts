@@ -1,9 +1,23 @@
-import type { RequestText } from './request-text.ts';
+import { lentDocument as tape } from '../../json/document.ts';
+import { type Found, type MessagePieces, noteValue, nothingFound, readBlock, readContent } from './block-text.ts';
+import { addLeaves } from './leaves.ts';
+import { isObject, Members, membersOf, objectsIn, textAt } from './members.ts';
+import type { Beside, RawBody } from './request-text.ts';
+import { toolNamesIn } from './tool-names.ts';
 
-type Body = Readonly<Record<string, unknown>>;
-
-/** Values of a request that its body does not have, or not in the terms of rules. */
-export type Beside = Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'>;
+/** The strings of a request before normalization. Plain data, because it is sent to threads. */
+export interface RequestPieces extends Beside {
+  readonly system: MessagePieces;
+  readonly messages: readonly (MessagePieces & { readonly role: string })[];
+  /** Of everything else that a model may be given: tools, schemas, unknown fields. */
+  readonly others: readonly string[];
+  readonly toolNames: readonly string[];
+  readonly metadata: readonly (readonly [string, string])[];
+  readonly images: boolean;
+  readonly documents: boolean;
+  /** Unspecified: about the messages' contents, not whether the answer may think. */
+  readonly thinking: boolean;
+}
 
 /** Outermost members that no model is given. */
 const unsent: ReadonlySet<string> = new Set([
@@ -11,171 +25,184 @@ const unsent: ReadonlySet<string> = new Set([
   ...['prompt_cache_key', 'prompt_cache_retention', 'truncation', 'speed'],
 ]);
 
-/** The other members' values that may hold text; their names are part of the protocol. */
-const othersOf = (body: Body, ...read: readonly string[]): readonly unknown[] => {
-  const others: unknown[] = [];
-  for (const name in body) {
-    const value = body[name];
-    if (!mayHoldText(value) || unsent.has(name) || read.includes(name)) continue;
-    others.push(value);
-  }
-  return others;
-};
-
-const mayHoldText = (value: unknown): boolean =>
-  typeof value === 'string' || (typeof value === 'object' && value !== null);
-
-const isObject = (value: unknown): value is Body =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Items in any form; other values than objects count as content. */
-const itemsOf = (value: unknown): readonly Body[] =>
-  (Array.isArray(value) ? value : value == null ? [] : [value]).map(itemOf);
-
-const itemOf = (value: unknown): Body => (isObject(value) ? value : { content: value });
-
-const named = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
-
-/** Names of tools that a server is allowed to offer, in any form of the APIs. */
-const allowedOf = ({ allowed_tools: allowed, tool_configuration: configuration, configs }: Body): readonly string[] => {
-  const listed = isObject(allowed)
-    ? allowed.tool_names
-    : (allowed ?? (isObject(configuration) ? configuration.allowed_tools : null));
-  if (Array.isArray(listed)) return listed.map(String);
-  return isObject(configs) ? Object.keys(configs) : [];
-};
-
-/** All names under which a tool is declared, because the upstream chooses among them. */
-const namesOf = (tool: Body): readonly string[] => {
-  const { name, type, server_label: label, mcp_server_name: server, tools } = tool;
-  const inner = Object.values(tool)
-    .filter(isObject)
-    .map((value) => named(value.name));
-  const own = [named(name), ...inner].filter((each) => each !== undefined);
-  const offered = [...allowedOf(tool), ...(Array.isArray(tools) ? itemsOf(tools).flatMap(namesOf) : [])];
-  const all = new Set([...own, ...offered]);
-  return all.size > 0 ? [...all] : [named(label) ?? named(server) ?? String(type ?? '')];
-};
-
-/** A server's name counts only if none of its tools is named. */
-const offeredBy = (server: Body): readonly string[] => {
-  const allowed = allowedOf(server);
-  return allowed.length > 0 ? allowed : namesOf(server);
-};
-
-const toolsOf = ({ tools, functions, mcp_servers: servers }: Body): RequestText['tools'] =>
-  tools == null && functions == null && servers == null
-    ? undefined
-    : [
-        ...itemsOf(tools).flatMap(namesOf),
-        ...itemsOf(functions).flatMap(namesOf),
-        ...itemsOf(servers).flatMap(offeredBy),
-      ].map((name) => ({ name }));
+type Body = Readonly<Record<string, unknown>>;
 
 /** Metadata for policies, with the user's id in any form. */
-export const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): RequestText['metadata'] => {
+export const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): Body | undefined => {
   if (metadata == null && safe == null && user == null) return undefined;
-  const given = isObject(metadata) ? metadata : {};
+  const isGiven = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
+  const given = isGiven ? (metadata as Body) : {};
   return given.user_id === undefined ? { ...given, user_id: safe ?? user } : given;
 };
+const ofMetadata = ['metadata', 'safety_identifier', 'user'];
 
-type Message = RequestText['messages'][number];
+const metadataIn = (body: Members): (readonly [string, string])[] => {
+  const given: Record<string, unknown> = {};
+  for (const name of ofMetadata) if (body.has(name)) given[name] = tape.value(body.get(name)!);
+  return Object.entries(metadataOf(given) ?? {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+};
+
 const roles: ReadonlySet<string> = new Set(['user', 'assistant', 'system', 'developer', 'tool', 'function']);
 
-/** Normalizes a role; unknown roles stay, and count as text. */
-const roleOf = (role: unknown): { readonly role: string; readonly strange?: Body } => {
-  if (role === undefined) return { role: 'user' };
-  if (typeof role !== 'string') return { role: 'unknown', strange: { role } };
-  if (roles.has(role)) return { role };
+/** Takes out the role, normalized. An unknown role stays, at the end, and counts as text. */
+const takeRole = (message: Members): string => {
+  const at = message.take('role');
+  if (at === undefined) return 'user';
+  const role = textAt(at) ?? 'unknown';
+  if (roles.has(role)) return role;
   const plain = role.trim().toLowerCase();
-  return roles.has(plain) ? { role: plain } : { role, strange: { role } };
+  if (roles.has(plain)) return plain;
+  message.add('role', at);
+  return role;
 };
 
-const isOfSystem = ({ role }: Message): boolean => role === 'system' || role === 'developer';
-
-/** Separates the leading system messages. */
-const withSystem = (lead: unknown, all: readonly Message[]): Pick<RequestText, 'system' | 'messages'> => {
-  const first = all.findIndex((message) => !isOfSystem(message));
-  const count = first === -1 ? all.length : first;
-  const system = [lead, ...all.slice(0, count).map(({ content }) => content)];
-  const messages = all
-    .slice(count)
-    .map((each) => (isOfSystem(each) ? { role: 'system', content: each.content } : each));
-  return { system, messages };
-};
-
-/** Whether a message has only a known role and content, as nearly all do; it is then used as it is. */
-const isPlain = (message: Body): message is Body & Message => {
-  if (typeof message.role !== 'string' || !roles.has(message.role)) return false;
-  for (const name in message) if (name !== 'role' && name !== 'content') return false;
-  return true;
-};
-
-const chatMessage = (message: Body): Message => {
-  if (isPlain(message) && message.role !== 'tool' && message.role !== 'function') return message;
-  const { role: given, content, refusal, tool_calls: calls, ...others } = message;
-  const { role, strange } = roleOf(given);
-  if (role === 'tool' || role === 'function') {
-    const { role: _, type, ...result } = message;
-    return { role: 'user', content: [{ ...result, type: 'tool_result' }, { type }] };
-  }
-  const called = itemsOf(calls).flatMap(callOf);
-  return { role, content: [content, { type: 'refusal', refusal }, ...called, { ...others, ...strange }] };
-};
-
-/** A call, and the other members of both of its objects. */
-const callOf = (call: Body): readonly Body[] => {
-  if (!isObject(call.function)) return [call];
-  const { function: made, ...beside } = call;
-  const { name, arguments: sent, ...more } = made as Body;
-  return [{ type: 'function_call', name, arguments: sent }, beside, more];
-};
-
+const isOfSystem = (role: string): boolean => role === 'system' || role === 'developer';
 const callers: ReadonlySet<unknown> = new Set(['function_call', 'reasoning', 'custom_tool_call', 'mcp_call']);
 
-const inputItem = (item: Body): Message => {
-  if (isPlain(item)) return item;
-  if (item.role !== undefined && (item.type === undefined || item.type === 'message')) {
-    const { role: given, content, type: _, ...others } = item;
-    const { role, strange } = roleOf(given);
-    return { role, content: [content, { ...others, ...strange }] };
+/** The conversation in a body. */
+class Conversation {
+  readonly system = nothingFound('system');
+  readonly messages: Found[] = [];
+  /** Whether system messages still belong to the system prompt. */
+  #leads = true;
+  /** The present message. */
+  #found = this.system;
+  readonly #form: Beside['endpoint'];
+
+  constructor(form: Beside['endpoint']) {
+    this.#form = form;
   }
-  return { role: callers.has(item.type) ? 'assistant' : 'user', content: [item] };
-};
 
-const plainMessage = (message: Body): Message => {
-  if (isPlain(message)) return message;
-  const { role: given, content, ...others } = message;
-  const { role, strange } = roleOf(given);
-  if (strange === undefined && Object.keys(others).length === 0) return { role, content };
-  return { role, content: [content, { ...others, ...strange }] };
-};
+  /** Adds the only message of a user. */
+  say(content: number | undefined): void {
+    this.#add('user');
+    this.#content(content);
+  }
 
-const conversationIn = (
-  endpoint: RequestText['endpoint'],
-  body: Body,
-): Pick<RequestText, 'system' | 'messages' | 'others'> => {
-  switch (endpoint) {
-    case 'messages':
-      return {
-        system: body.system,
-        messages: itemsOf(body.messages).map(plainMessage),
-        others: othersOf(body, 'system', 'messages'),
-      };
-    case 'chat.completions':
-      return { ...withSystem(null, itemsOf(body.messages).map(chatMessage)), others: othersOf(body, 'messages') };
-    case 'responses': {
-      const { input, instructions } = body;
-      const items = typeof input === 'string' ? [{ role: 'user', content: input }] : itemsOf(input).map(inputItem);
-      return { ...withSystem(instructions, items), others: othersOf(body, 'input', 'instructions') };
+  /** Adds a message or an item, which is used up. */
+  read(message: Members): void {
+    if (this.#form === 'responses') this.#item(message);
+    else this.#message(takeRole(message), message);
+  }
+
+  #add(role: string): void {
+    this.#leads = false;
+    const found = nothingFound(role);
+    this.#found = found;
+    this.messages.push(found);
+  }
+
+  /** Where system messages may lead. */
+  #begin(role: string): void {
+    if (this.#form === 'messages' || !isOfSystem(role)) this.#add(role);
+    else if (!this.#leads) this.#add('system');
+  }
+
+  #content(content: number | undefined): void {
+    readContent(this.#found, content, this.#found !== this.system);
+  }
+
+  #block(block: Members, type?: string): void {
+    if (block.names.length > 0) readBlock(this.#found, block, this.#found !== this.system, type);
+  }
+
+  #message(role: string, message: Members): void {
+    const isChat = this.#form === 'chat.completions';
+    if (isChat && (role === 'tool' || role === 'function')) this.#result(message);
+    else {
+      this.#begin(role);
+      this.#content(message.take('content'));
+      if (isChat) this.#beside(message);
+      this.#block(message);
     }
   }
-};
+
+  #beside(message: Members): void {
+    noteValue(this.#found, message.take('refusal'), this.#found !== this.system);
+    for (const call of objectsIn(message.take('tool_calls'))) this.#call(call);
+  }
+
+  #item(item: Members): void {
+    const type = textAt(item.get('type'));
+    if (item.has('role') && (type === 'message' || !item.has('type'))) {
+      item.take('type');
+      this.#message(takeRole(item), item);
+    } else {
+      this.#add(callers.has(type) ? 'assistant' : 'user');
+      this.#block(item);
+    }
+  }
+
+  #result(message: Members): void {
+    this.#add('user');
+    const type = message.take('type');
+    message.take('role');
+    this.#block(message, 'tool_result');
+    if (type !== undefined) this.#block(new Members().add('type', type));
+  }
+
+  /** A call, and the other members of both of its objects. */
+  #call(call: Members): void {
+    const made = call.get('function');
+    const more = isObject(made) ? membersOf(made) : new Members();
+    if (isObject(made)) call.take('function');
+    const own = new Members();
+    for (const name of ['name', 'arguments']) if (more.has(name)) own.add(name, more.take(name)!);
+    this.#block(own, 'function_call');
+    this.#block(call);
+    this.#block(more);
+  }
+}
+
+/** The member with the system prompt, and the one with the messages. */
+const places = {
+  messages: ['system', 'messages'],
+  'chat.completions': [undefined, 'messages'],
+  responses: ['instructions', 'input'],
+} as const;
 
 /** A body of an API as rules read it. */
-export const bodyText = (body: Body, { endpoint, model, maxTokens, inputTokens, stream }: Beside): RequestText => {
-  const { system, messages, others } = conversationIn(endpoint, body);
-  const [tools, metadata] = [toolsOf(body), metadataOf(body)];
+export const piecesIn = (raw: RawBody): RequestPieces => {
+  const { body: given, endpoint, form = endpoint, model, maxTokens, inputTokens, stream } = raw;
+  // In a thread the bytes are not a Buffer.
+  const bytes = Buffer.isBuffer(given) ? given : Buffer.from(given.buffer, given.byteOffset, given.length);
+  if (!tape.scanAny(bytes)) throw new SyntaxError('The body is not JSON.');
+  const body = membersOf(0);
+  const [prompt, said] = places[form];
+  const conversation = new Conversation(form);
+  const { system, messages } = conversation;
+  readContent(system, prompt && body.get(prompt), false);
+  const items = body.get(said);
+  if (form === 'responses' && textAt(items) !== undefined) conversation.say(items);
+  else for (const message of objectsIn(items)) conversation.read(message);
+  const others: string[] = [];
+  for (let index = 0; index < body.names.length; index++) {
+    const name = body.names[index]!;
+    if (name !== prompt && name !== said && !unsent.has(name)) addLeaves(others, body.values[index]!);
+  }
+  let { images, documents, thinking } = system;
+  for (const message of messages) {
+    images ||= message.images;
+    documents ||= message.documents;
+    thinking ||= message.thinking;
+  }
+  const [toolNames, metadata] = [toolNamesIn(body), metadataIn(body)];
   // Members by name, because copying an object with `...` takes a microsecond.
-  return { endpoint, model, maxTokens, inputTokens, stream, system, messages, others, tools, metadata };
+  return {
+    endpoint,
+    model,
+    maxTokens,
+    inputTokens,
+    stream,
+    system,
+    messages,
+    others,
+    toolNames,
+    metadata,
+    images,
+    documents,
+    thinking,
+  };
 };

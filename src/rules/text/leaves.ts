@@ -1,6 +1,6 @@
-import { ExactNumber } from '../../json/exact-number.ts';
+import { Kind, lentDocument as tape } from '../../json/document.ts';
 import { dataSays, dataUrlOf, isOpaque, rawData, usualMediaTypes } from './data.ts';
-import { saidIn } from './strings.ts';
+import { isArray, isNull, isObject, type Members, membersOf, textAt } from './members.ts';
 
 // All strings in a value, and names of members that are not part of a protocol; without what no model reads as text.
 
@@ -39,14 +39,12 @@ export interface Met {
   documents: boolean;
 }
 
-export interface Reading {
+interface Reading {
   /** The input of a tool, of which models read all names and numbers. */
   readonly isInput?: boolean;
-  readonly met?: Met | undefined;
-  /** Members of `value` that were read already. */
-  readonly except?: readonly string[];
-  /** Members to skip. */
-  readonly skips?: (name: string, value: unknown) => boolean;
+  readonly met?: Met;
+  /** Strings to skip. */
+  readonly skips?: (name: string, text: string) => boolean;
   /** Skips all names. */
   readonly isNameless?: boolean;
 }
@@ -68,81 +66,90 @@ const noticeData = (met: Met, mediaType: string): void => {
   else met.documents = true;
 };
 
-interface Source {
-  readonly type?: unknown;
-  readonly media_type?: unknown;
-}
-const noSource: Source = {};
-
-const sayings = (name: string, text: string, of: Source, met: Met | undefined): readonly string[] => {
+/** @param beside the members of its object */
+const sayings = (name: string, text: string, beside?: () => Members, met?: Met): readonly string[] => {
   const url = dataUrlOf(text);
   if (url !== null) {
     if (met) noticeData(met, url.mediaType);
     return fetched.has(name) ? [url.says] : [text, url.says];
   }
-  if (name === 'data' && of.type === 'text') return [text];
-  if (name === 'data' && typeof of.media_type === 'string') return dataSays(of.media_type, text);
+  if (name === 'data' && beside !== undefined) {
+    const others = beside();
+    if (textAt(others.get('type')) === 'text') return [text];
+    const mediaType = textAt(others.get('media_type'));
+    if (mediaType !== undefined) return dataSays(mediaType, text);
+  }
   if (sealed.has(name)) return isOpaque(text) ? [] : rawData(text);
   return raw.has(name) ? rawData(text) : [text];
 };
 
-/** Adds the strings of `value` to `into` in order; iterative, because clients choose the depth. */
-export const addLeaves = (into: string[], value: unknown, reading: Reading = {}): void => {
-  const { isInput = false, met, skips, isNameless = false, except } = reading;
-  const open: unknown[] = [value];
-  const note = (text: string): void => {
-    if (text !== '') into.push(text);
-  };
-  while (open.length > 0) {
-    const next = open.pop();
-    if (typeof next === 'string') for (const said of sayings('', next, noSource, met)) note(said);
-    else if (next instanceof Said) note(next.text);
-    else if (typeof next === 'number' || typeof next === 'boolean' || next instanceof ExactNumber) {
-      if (isInput) note(String(next));
-    } else if (Array.isArray(next)) for (let at = next.length - 1; at >= 0; at -= 1) open.push(next[at]);
-    else if (typeof next === 'object' && next !== null) {
-      const members = Object.keys(next);
-      for (let at = members.length - 1; at >= 0; at -= 1) {
-        const name = members[at]!;
-        if (next === value && except?.includes(name)) continue;
-        const item = (next as Readonly<Record<string, unknown>>)[name];
-        if (isInput) {
-          open.push(item, new Said(name));
-          continue;
-        }
-        if (skips?.(name, item)) continue;
-        if (typeof item === 'string') {
-          if (met) notice(met, name, item);
-          if (isUsual(name, item)) continue;
-          for (const said of sayings(name, item, next as Source, met)) open.push(new Said(said));
-        } else open.push(item);
-        const isSaid = item !== undefined && (next !== value || !isNothing(item));
-        if (isSaid && !isNameless && !protocol.has(name)) open.push(new Said(name));
+const addAll = (into: string[], texts: readonly string[]): void => {
+  for (const text of texts) if (text !== '') into.push(text);
+};
+
+const says = (into: string[], name: string, isSaid: boolean): void => {
+  if (isSaid && name !== '' && !protocol.has(name)) into.push(name);
+};
+
+const addString = (into: string[], name: string, text: string, beside: () => Members, reading: Reading): void => {
+  const { met, skips, isNameless = false } = reading;
+  if (skips?.(name, text)) return;
+  if (met) notice(met, name, text);
+  if (isUsual(name, text)) return;
+  says(into, name, !isNameless);
+  // Unspecified: what data says comes before the data.
+  addAll(into, sayings(name, text, beside, met).toReversed());
+};
+
+/** Adds the strings of a value to `into` in order; iterative, because clients choose the depth. */
+export const addLeaves = (into: string[], value: number, reading: Reading = {}): void => {
+  const { isInput = false, isNameless = false, met } = reading;
+  const open: number[] = [];
+  for (let at = value, end = tape.next(value); at < end; at++) {
+    while (open.length > 0 && tape.next(open.at(-1)!) <= at) open.pop();
+    const kind = tape.kind(at);
+    if (kind === Kind.object) open.push(at);
+    else if (kind === Kind.string) addAll(into, sayings('', tape.text(at), undefined, met));
+    else if (isInput) {
+      if (kind !== Kind.array && kind !== Kind.null) addAll(into, [tape.text(at)]);
+    } else if (kind === Kind.name) {
+      const text = textAt(at + 1);
+      if (text === undefined) says(into, tape.text(at), !isNameless);
+      else {
+        const object = open.at(-1)!;
+        addString(into, tape.text(at), text, () => membersOf(object), reading);
+        at++;
       }
     }
   }
 };
 
-class Said {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
+/** The same of a block's members, without those that were read. Names of empty ones are skipped: only deeper names are the client's. */
+export const addMembers = (into: string[], block: Members, read: readonly string[], reading: Reading): void => {
+  for (let index = 0; index < block.names.length; index++) {
+    const [name, value] = [block.names[index]!, block.values[index]!];
+    if (read.includes(name)) continue;
+    const text = textAt(value);
+    if (text !== undefined) addString(into, name, text, () => block, reading);
+    else {
+      const isEmpty = isNull(value) || (isArray(value) && tape.next(value) === value + 1);
+      says(into, name, !isEmpty);
+      addLeaves(into, value, reading);
+    }
   }
-}
+};
 
-/** Empty members of blocks are skipped; deeper names are the client's. */
-const isNothing = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0);
+/** The same of a value, which may be a block. */
+export const addValue = (into: string[], value: number, reading: Reading = {}): void =>
+  isObject(value) ? addMembers(into, membersOf(value), [], reading) : addLeaves(into, value, reading);
 
 /** The strings of a JSON text without escapes; other texts unchanged. */
 export const unpacked = (text: string): string => {
-  if (!/^\s*[[{"]/.test(text)) return text;
-  try {
-    JSON.parse(text);
-  } catch {
-    return text;
-  }
+  if (!/^\s*[[{"]/.test(text) || !tape.scanText(text)) return text;
   const found: string[] = [];
-  for (const each of saidIn(text))
-    for (const said of sayings('', each, noSource, undefined)) if (said !== '') found.push(said);
+  for (let at = 0, end = tape.next(0); at < end; at++) {
+    const kind = tape.kind(at);
+    if (kind > Kind.array && kind !== Kind.null) addAll(found, sayings('', tape.text(at)));
+  }
   return found.join('\n');
 };

@@ -1,24 +1,28 @@
-/** A request of any API as rules read it; nothing is copied before a rule needs it. */
-export interface RequestText {
+/** Values of a request that its body does not have, or not in the terms of rules. */
+export interface Beside {
   readonly endpoint: 'messages' | 'chat.completions' | 'responses';
   readonly model: string;
   readonly maxTokens: number;
   /** The estimate of the rate limits. */
   readonly inputTokens: number;
   readonly stream: boolean;
-  readonly system?: unknown;
-  readonly messages: readonly MessageText[];
-  readonly tools?: readonly { readonly name: string }[] | undefined;
-  /** Everything else that a model may be given: tools, schemas, unknown fields. */
-  readonly others?: unknown;
-  /** Only strings count. */
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface MessageText {
-  readonly role: string;
-  /** A string or blocks of any API. */
-  readonly content: unknown;
+/** A JSON body that is not read yet. */
+export interface RawBody extends Beside {
+  readonly body: Uint8Array;
+  /** The API of its form, if it is not `endpoint`. */
+  readonly form?: Beside['endpoint'];
+}
+
+/** A sample of a request. Unspecified: its text does not have its tools. */
+export interface RequestText extends Beside {
+  /** As in the messages API. */
+  readonly system?: unknown;
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+  readonly tools?: readonly { readonly name: string }[] | undefined;
+  /** Only strings count. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface ResponseText {

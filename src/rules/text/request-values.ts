@@ -1,16 +1,14 @@
 import { type MessageRecord, messageType, type RequestValues } from '../language/variables.ts';
+import type { RequestPieces } from './body-text.ts';
 import { type Copy, lines, textOf } from './normal-text.ts';
-import type { RequestPieces } from './pieces.ts';
-import type { RequestText } from './request-text.ts';
-
-type Plain = Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'>;
+import type { Beside } from './request-text.ts';
 
 /** Unknown roles count as users. */
 const others: ReadonlySet<string> = new Set(['assistant', 'system', 'developer', 'tool', 'function']);
 
 /** The variables under `request` (contract H) in one copy, built when first read. A class, for speed. */
 export class RequestFields implements RequestValues {
-  readonly #request: Plain;
+  readonly #request: Beside;
   readonly #pieces: () => RequestPieces;
   readonly #copy: Copy;
   #system: string | undefined;
@@ -22,7 +20,7 @@ export class RequestFields implements RequestValues {
   #toolNames: readonly string[] | undefined;
   #metadata: ReadonlyMap<string, string> | undefined;
 
-  constructor(request: Plain, pieces: () => RequestPieces, copy: Copy) {
+  constructor(request: Beside, pieces: () => RequestPieces, copy: Copy) {
     this.#request = request;
     this.#pieces = pieces;
     this.#copy = copy;

@@ -1,6 +1,6 @@
 import { type ResponseValues, type ToolCallRecord, toolCallType } from '../language/variables.ts';
+import type { ResponsePieces } from './answer-pieces.ts';
 import { type Copy, normalizedOnce, textOf } from './normal-text.ts';
-import type { ResponsePieces } from './pieces.ts';
 
 /** The variables under `response` (contract H) in one copy, built when first read. */
 export class ResponseFields implements ResponseValues {

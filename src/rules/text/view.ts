@@ -1,4 +1,4 @@
-import { parseExactly } from '../../json/document.ts';
+import { jsonText } from '../../json/exact-number.ts';
 import { maxParsedOnLoop } from '../language/limits.ts';
 import {
   type MessageRecord,
@@ -9,32 +9,18 @@ import {
   type ToolCallRecord,
   type TypedRecord,
 } from '../language/variables.ts';
-import { type Beside, bodyText } from './body-text.ts';
+import { type ResponsePieces, responsePiecesOf } from './answer-pieces.ts';
+import { piecesIn, type RequestPieces } from './body-text.ts';
+import { answerLength, lengthOf } from './lengths.ts';
 import { Copy, normalizedOnce } from './normal-text.ts';
-import {
-  answerLength,
-  lengthOf,
-  piecesOf,
-  type RequestPieces,
-  type ResponsePieces,
-  responsePiecesOf,
-} from './pieces.ts';
-import type { RequestOwner, RequestText, ResponseText } from './request-text.ts';
+import type { RawBody, RequestOwner, RequestText, ResponseText } from './request-text.ts';
 import { RequestFields } from './request-values.ts';
 import { ResponseFields } from './response-values.ts';
-import { isInexact } from './strings.ts';
 
 /** The variables of one copy (contract H). */
 export interface TextView {
   readonly variables: { readonly [name in RootName]?: TypedRecord<unknown> | undefined };
   readonly sizes: Map<string, number>;
-}
-
-/** A JSON body that is not parsed yet. */
-export interface RawBody extends Beside {
-  readonly body: Uint8Array;
-  /** The API of its form, if it is not `endpoint`. */
-  readonly form?: Beside['endpoint'];
 }
 
 /** The data of a view. Plain, because it is sent to threads. */
@@ -155,25 +141,22 @@ const viewFrom = (request: ConstructorParameters<typeof RequestFields>[0], sourc
   return new RuleView(source, fieldsIn(new Copy(false)), () => fieldsIn(new Copy(true)));
 };
 
-export const requestView = (request: RequestText, owner: RequestOwner): RuleView =>
-  viewFrom(request, { raw: null, pieces: normalizedOnce(() => piecesOf(request)), owner, answer: null });
+/** The view of a sample. */
+export const requestView = (request: RequestText, owner: RequestOwner): RuleView => {
+  const { system, messages, metadata, tools = [] } = request;
+  const toolNames = tools.map(({ name }) => name);
+  const body = (): Buffer => Buffer.from(jsonText({ system, messages, metadata }));
+  const pieces = normalizedOnce(() => ({ ...piecesIn({ ...request, form: 'messages', body: body() }), toolNames }));
+  return viewFrom(request, { raw: null, pieces, owner, answer: null });
+};
 
 export const responseView = (ofRequest: RuleView, response: ResponseText): RuleView => ofRequest.answered(response);
 
-/** The view of a body. A large one is parsed where the rules are evaluated. */
+/** The view of a body. A large one is read where the rules are evaluated. */
 export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
   const pieces = normalizedOnce(() => piecesIn(raw));
   const isLarge = raw.body.length > maxParsedOnLoop;
   return viewFrom(raw, { raw: isLarge ? raw : null, pieces, owner, answer: null });
-};
-
-const piecesIn = (raw: RawBody): RequestPieces => {
-  const { body, endpoint, form = endpoint, model, maxTokens, inputTokens, stream } = raw;
-  // In a thread the bytes are not a Buffer.
-  const said = (Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.length)).toString();
-  const parsed = isInexact(said) ? (parseExactly(said) as Readonly<Record<string, unknown>>) : JSON.parse(said);
-  const text = bodyText(parsed, { endpoint: form, model, maxTokens, inputTokens, stream });
-  return piecesOf(form === endpoint ? text : { ...text, endpoint });
 };
 
 export const viewOf = ({ request, response, owner }: Subject): RuleView => {

@@ -1,0 +1,52 @@
+import { lentDocument as tape } from '../../json/document.ts';
+import { jsonText } from '../../json/exact-number.ts';
+import { isIdOfAnswer, isUnread } from './answer-marks.ts';
+import { type MessagePieces, nothingFound, readBlock } from './block-text.ts';
+import { addLeaves, addMembers, addValue } from './leaves.ts';
+import { itemsOf, membersOf } from './members.ts';
+import type { ResponseText } from './request-text.ts';
+
+/** The strings of an answer before normalization. Plain data, because it is sent to threads. */
+export interface ResponsePieces {
+  readonly stopReason: string;
+  readonly outputTokens: number;
+  readonly text: MessagePieces;
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+}
+
+const ofCall = ['type', 'name', 'input', 'id'];
+
+/** Calls, thinking, sources and the rest follow the written text. */
+export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: ResponseText): ResponsePieces => {
+  const calls: { name: string; arguments: string }[] = [];
+  for (const { type, name, input } of content as readonly {
+    readonly type: string;
+    readonly [field: string]: unknown;
+  }[]) {
+    if (type !== 'tool_use' && !type.endsWith('_tool_use')) continue;
+    calls.push({ name: String(name), arguments: typeof input === 'string' ? input : jsonText(input ?? {}) });
+  }
+  tape.scanText(jsonText([content, others ?? null]));
+  const [blocks, rest] = itemsOf(0) as [number, number];
+  const text = nothingFound('assistant');
+  for (const [index, at] of itemsOf(blocks).entries()) {
+    const block = membersOf(at);
+    if (isIdOfAnswer('id', (content[index] as { readonly id?: unknown }).id)) block.take('id');
+    if (content[index]!.type !== 'tool_use') readBlock(text, block, false);
+    else {
+      const [name, input] = [block.get('name'), block.get('input')];
+      if (name !== undefined) addValue(text.beside, name);
+      if (input !== undefined) addLeaves(text.beside, input, { isInput: true });
+      addMembers(text.beside, block, ofCall, { skips: isUnread });
+    }
+  }
+  const said: string[] = [];
+  addLeaves(said, rest, { isNameless: true, skips: isUnread });
+  const known = new Set([...text.text, ...text.beside, ...calls.map((call) => call.arguments)]);
+  for (const each of said) {
+    if (known.has(each)) continue;
+    known.add(each);
+    text.beside.push(each);
+  }
+  return { stopReason, outputTokens, text, calls };
+};

@@ -8,7 +8,10 @@ import { model } from './hosted.ts';
 const tape = new Document();
 const counted = (text: string): number => {
   expect(tape.scan(Buffer.from(text))).toBe(true);
-  return imagesIn(tape);
+  return imagesIn(
+    tape,
+    ['messages', 'system', 'input'].map((name) => Buffer.from(name)),
+  );
 };
 
 const url = 'data:image/png;base64,AA==';

@@ -323,6 +323,8 @@ test.each<[Api, object, object]>([
   ['responses', { tools: [{ type: 'web_search' }], max_tool_calls: 3 }, { turns: 100, searches: 3 }],
   ['responses', { input: [{ type: 'x', tools: [{ type: 'file_search' }] }] }, { turns: 100, searches: 100 }],
   ['responses', { model: 'long', max_tool_calls: 3 }, { searches: 1000 }],
+  ['messages', { system: [{ type: 'image' }], input: [{ type: 'image' }] }, { images: 1 }],
+  ['responses', { input: [{ content: [{ type: 'input_image' }] }], messages: [{ type: 'image' }] }, { images: 1 }],
 ])('%s with %j: %j', (api, over, expected) => {
   expect(taken(api, over)).toMatchObject(expected);
 });

@@ -8,13 +8,11 @@ const { type, input, image_url: link } = named('type', 'input', 'image_url');
 const kinds = Object.values(named('image', 'image_url', 'input_image', 'computer_screenshot'));
 /** Their `input` is data, whatever it says. */
 const calls = Object.values(named('tool_use', 'server_tool_use'));
-/** Searched for images at any depth. */
-const conversation = Object.values(named('messages', 'system', 'input'));
-
 /** Otherwise nothing is counted. */
 export const pricesImages = (model: Model): boolean => isPricedIn(model, ({ image }) => Number(image) > 0);
 
-export const imagesIn = (tape: Document): number =>
+/** @param conversation outermost members, searched at any depth */
+export const imagesIn = (tape: Document, conversation: readonly Buffer[]): number =>
   conversation.reduce((sum, name) => sum + imagesAt(tape, tape.member(0, name)), 0);
 
 const imagesAt = (tape: Document, entry: number): number => {

@@ -34,6 +34,8 @@ export interface PassingRules<Said> {
   readonly state: readonly string[];
   /** Where it names what the upstream keeps; -1 if nowhere. */
   readonly kept: (tape: Document) => number | Refusal;
+  /** Outermost members that may have images. */
+  readonly conversation: readonly Buffer[];
   readonly walk: (to: Counted) => void;
   readonly answer: (tape: Document, hosted: ConnectedModel) => AnswerNeed;
   /** Calls of the model for one answer. */
@@ -115,7 +117,7 @@ export const passingReader = <Said>(rules: PassingRules<Said>) => {
       grows,
       longest,
       turns: rules.turns(counted),
-      images: pricesImages(hosted.model) ? imagesIn(tape) : 0,
+      images: pricesImages(hosted.model) ? imagesIn(tape, rules.conversation) : 0,
       searches: counted.searches,
       refusal: null,
       sent: { body: edited(bytes, edits), hidesUsage: rules.hidesUsage(tape) },

@@ -73,12 +73,18 @@ export const preparedStrictly = <Said>(
 };
 
 /** Without the request, which may be large. */
-export const needOf = ({ estimatedTokens, maxTokens, grows, longest, turns }: TokenNeed): TokenNeed => ({
+export const needOf = ({
   estimatedTokens,
   maxTokens,
-  ...(grows !== undefined && { grows }),
-  ...(longest !== undefined && { longest }),
-  ...(turns !== undefined && { turns }),
+  grows = false,
+  longest = maxTokens,
+  turns = 1,
+}: TokenNeed): TokenNeed => ({
+  estimatedTokens,
+  maxTokens,
+  grows,
+  longest,
+  turns,
 });
 
 /** For an upstream that translates. */

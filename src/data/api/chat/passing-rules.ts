@@ -65,6 +65,7 @@ export const passingChat: PassingRules<ChatSaid> = {
     const state = stateIn(tape);
     return state === -1 ? spokenIn(tape) : state;
   },
+  conversation: [messages],
   walk: walkChat,
   // All answers count, also those that `best_of` discards, and failed predictions (contract F.4).
   answer: (tape, { model: { max_output_length: most } }) => {

@@ -39,6 +39,7 @@ export const passingMessages = (schema: z.ZodObject): PassingRules<MessagesSaid>
   state: ['thread', 'container'],
   kept: (tape) =>
     tape.isGiven(tape.member(0, thread)) ? refusal('thread_unsupported_request', { param: 'thread' }) : keptIn(tape),
+  conversation: Object.values(named('messages', 'system')),
   walk: walkMessages,
   answer: (tape) => {
     const maxTokens = tape.number(tape.member(0, most)) ?? 0;

@@ -71,6 +71,7 @@ export const passingResponses: PassingRules<ResponsesSaid> = {
     if (state !== -1) return state;
     return tape.firstItem(tape.member(0, input), (item) => (isReference(tape, item) ? item : -1));
   },
+  conversation: [input],
   walk: walkResponse,
   // Unbounded answers grow beyond it (contract F.4).
   answer: (tape, { model: { max_output_length: longest } }) => {

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type Edit, removal } from './edits.ts';
 import { isChanged, parseAround } from './exact-number.ts';
+import { KeptNames } from './kept-names.ts';
 import { scannerBinary } from './scanner-binary.ts';
 
 /** The same numbers as in `scanner.as`. */
@@ -11,8 +12,6 @@ const longBit = 0x200;
 /** Of a name. */
 const oddBit = 0x200;
 const hashShift = 10;
-const keptNames = 1024;
-const longestKept = 32;
 /** What is no JSON, where no other fault comes before that it is no UTF-8. */
 const broken = -1;
 /** The scanner's, from -1 down. */
@@ -73,7 +72,7 @@ export class Document {
   #first = 0;
   #bytes: Buffer = Buffer.alloc(0);
   #isStrict = true;
-  readonly #names: string[] = Array.from({ length: keptNames }, () => '');
+  readonly #names = new KeptNames();
 
   constructor() {
     this.#renew();
@@ -349,23 +348,11 @@ export class Document {
 
   /** A string or name without escapes; the characters of another value. */
   text(entry: number): string {
-    if (this.kind(entry) === Kind.name) return this.#name(entry);
-    if (this.isEscaped(entry)) return this.value(entry) as string;
-    return this.#bytes.toString(this.#words[told.isWide] === 0 ? 'latin1' : 'utf8', this.start(entry), this.end(entry));
-  }
-
-  /** Usual names are made once: the last of each hash is kept. */
-  #name(entry: number): string {
     const [start, end] = [this.start(entry), this.end(entry)];
-    const slot = (this.#words[this.#first + entry * wordsOf]! >>> hashShift) % keptNames;
-    const kept = this.#names[slot]!;
-    let at = kept.length === end - start ? start : end + 1;
-    while (at < end && kept.charCodeAt(at - start) === this.#copy[at]) at++;
-    if (at === end) return kept;
-    const name = this.#copy.toString('utf8', start, end);
-    // Of ASCII alone has a name as many characters as bytes.
-    if (name.length === end - start && name.length <= longestKept) this.#names[slot] = name;
-    return name;
+    const word = this.#words[this.#first + entry * wordsOf]!;
+    if ((word & kindBits) === Kind.name) return this.#names.get(word >>> hashShift, this.#copy, start, end);
+    if ((word & escapedBit) !== 0) return this.value(entry) as string;
+    return this.#bytes.toString(this.#words[told.isWide] === 0 ? 'latin1' : 'utf8', start, end);
   }
 
   /** Undefined for other values and -1. */

@@ -280,3 +280,44 @@ test('the binary is what its source gives', async ({ skip }) => {
   if ('missing' in result) return skip(`AssemblyScript cannot be had here: ${result.missing}`);
   expect(result.binary.toString('base64')).toBe(scannerBinary);
 });
+
+const textsIn = (text: string): readonly string[] => {
+  expect(document.scanText(text)).toBe(true);
+  return Array.from({ length: document.next(0) }, (_, at) =>
+    document.kind(at) <= Kind.array ? '' : document.text(at),
+  );
+};
+
+test('texts are without escapes, whichever document had such a name before', () => {
+  for (const _ of [1, 2]) {
+    expect(textsIn('{"a\\u00e9":"x\\ny","ab":1.0,"":["\ud800"]}')).toEqual([
+      '',
+      'aé',
+      'x\ny',
+      'ab',
+      '1.0',
+      '',
+      '',
+      '\ud800',
+    ]);
+    expect(textsIn('{"é":"é","ab":true}')).toEqual(['', 'é', 'é', 'ab', 'true']);
+  }
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.constant('x')), (object) => {
+      const names = textsIn(JSON.stringify(object)).filter((_, at) => at % 2 === 1);
+      expect(new Set(names)).toEqual(new Set(Object.keys(object)));
+    }),
+  );
+});
+
+test.each([
+  ['{"a":1,"a":2}', true],
+  ['[{"a":1},{"b":{"a":1,"\\u0061":2}}]', true],
+  ['[{"a":1},{"a":{"a":1}}]', false],
+  ['{"a":{"a":1},"b":["\\ud800"]}', false],
+  ['"a"', false],
+])('whether %s has repeated names', (text, expected) => {
+  expect(document.scanText(text)).toBe(true);
+  expect(document.hasRepeats).toBe(expected);
+  expect(document.next(0)).toBeGreaterThan(0);
+});

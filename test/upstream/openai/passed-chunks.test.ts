@@ -123,6 +123,13 @@ test('chunks that say nothing wait for the first that does, up to a MiB', () => 
   expect(held).toBeLessThanOrEqual(1_048_576);
 });
 
+test('a name that no chunk before had is our own, too', () => {
+  const chunk = styles[0]!('{"content":"x"}', ',"finish_reason":"stop"');
+  const { out } = read(chunk.replace('"model":"theirs",', '') + chunk, []);
+  expect(out).toContain('"model":"ours"');
+  expect(out).not.toContain('theirs');
+});
+
 describe('usage', () => {
   const chunk = styles[0]!('{"content":"twelve bytes"}', ',"finish_reason":"stop"');
 

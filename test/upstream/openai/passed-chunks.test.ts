@@ -157,5 +157,5 @@ test.each(['', 'data: [DONE]\n\n', 'data:[DONE] \n\n'])('a body that ends with %
   const finished = read(chunk('"stop"') + end, []).reader;
   finished.finish();
   expect(finished.ended).toBe(true);
-  expect(() => read(chunk('null') + end, []).reader.finish()).toThrow(UpstreamError);
+  for (const none of ['null', '""']) expect(() => read(chunk(none) + end, []).reader.finish()).toThrow(UpstreamError);
 });

@@ -39,7 +39,8 @@ export const toldIn = (entry: number): unknown => {
   return tape.kind(entry) === Kind.null ? null : tape.value(entry);
 };
 
-export const spells = (entry: number, text: string): boolean => isText(entry) && tape.spells(entry, bytesOf(text));
+export const spells = (entry: number, text: string): boolean =>
+  isText(entry) && (tape.isEscaped(entry) ? tape.value(entry) === text : tape.spells(entry, bytesOf(text)));
 
 /** The member `type` of the document; undefined unless it is text. */
 export const typeIn = (document: Buffer): string | undefined => {

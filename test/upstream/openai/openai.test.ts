@@ -352,6 +352,13 @@ describe('usage', () => {
 });
 
 describe('stream', () => {
+  test('an empty reason is none: what breaks off is no answer', async () => {
+    const { upstream } = await start(
+      serve(both(undefined, [chunk({ content: 'x' }, { finish_reason: '' }), chunk({}, { finish_reason: '' })])),
+    );
+    await expect(assemble(upstream.stream(request(), options()))).rejects.toEqual(refused('provider_error'));
+  });
+
   test('ends with the reason where the server does not say that it is done', async () => {
     const { upstream } = await start(serve(both(undefined, recorded.slice(0, -1))));
     expect(await assemble(upstream.stream(request(), options()))).toMatchObject({ stop_reason: 'tool_use' });
@@ -361,6 +368,9 @@ describe('stream', () => {
     ['{"error":{"message":"x","type":"server_error"}}', 'provider_error'],
     ['{"error":{"message":"x","type":"rate_limit_exceeded"}}', 'provider_overloaded'],
     ['{"error":{"message":"x","code":429}}', 'provider_overloaded'],
+    ['{"error":{"message":"x","type":"requests","code":"rate_limit_exceeded"}}', 'provider_overloaded'],
+    ['{"error":{"message":"x","type":"server_error","code":"server_is_overloaded"}}', 'provider_overloaded'],
+    ['{"error":{"message":"check your billing","code":"rate_limit_exceeded"}}', 'provider_error'],
     ['{"error":{"message":"maximum context length","type":"BadRequestError","code":400}}', 'context_length_exceeded'],
     ['{"object":"error","message":"bad","type":"BadRequestError","code":400}', 'invalid_request'],
     ['{"error":"out of memory"}', 'provider_error'],

@@ -123,6 +123,13 @@ test('chunks that say nothing wait for the first that does, up to a MiB', () => 
   expect(held).toBeLessThanOrEqual(1_048_576);
 });
 
+test('a name that no chunk before had is our own, too', () => {
+  const chunk = styles[0]!('{"content":"x"}', ',"finish_reason":"stop"');
+  const { out } = read(chunk.replace('"model":"theirs",', '') + chunk, []);
+  expect(out).toContain('"model":"ours"');
+  expect(out).not.toContain('theirs');
+});
+
 describe('usage', () => {
   const chunk = styles[0]!('{"content":"twelve bytes"}', ',"finish_reason":"stop"');
 
@@ -150,5 +157,5 @@ test.each(['', 'data: [DONE]\n\n', 'data:[DONE] \n\n'])('a body that ends with %
   const finished = read(chunk('"stop"') + end, []).reader;
   finished.finish();
   expect(finished.ended).toBe(true);
-  expect(() => read(chunk('null') + end, []).reader.finish()).toThrow(UpstreamError);
+  for (const none of ['null', '""']) expect(() => read(chunk(none) + end, []).reader.finish()).toThrow(UpstreamError);
 });

@@ -136,6 +136,11 @@ describe('after many that are alike', () => {
   });
 });
 
+test('an overload that is told by its code is one', () => {
+  const error = event('error', '{"type":"error","code":"rate_limit_exceeded","message":"x","param":null}');
+  expect(() => read(error)).toThrow(expect.objectContaining({ code: 'provider_overloaded', begun: false }));
+});
+
 describe('an event with the response', () => {
   const data = (names: Names, more = '') =>
     `{"type":"response.completed","response":{"id":"${names.id}"${more},"model":${JSON.stringify(names.model)},"usage":${usage}}}`;

@@ -61,20 +61,5 @@ const endEvent = (
   } as { type: string });
 };
 
-const deltaEvent = (index: number, delta: Delta): string => {
-  const [field, text] = deltaField(delta);
-  return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${delta.type}","${field}":${JSON.stringify(text)}}}\n\n`;
-};
-
-const deltaField = (delta: Delta): readonly [field: string, text: string] => {
-  switch (delta.type) {
-    case 'text_delta':
-      return ['text', delta.text];
-    case 'input_json_delta':
-      return ['partial_json', delta.partial_json];
-    case 'thinking_delta':
-      return ['thinking', delta.thinking];
-    case 'signature_delta':
-      return ['signature', delta.signature];
-  }
-};
+const deltaEvent = (index: number, delta: Delta): string =>
+  `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":${JSON.stringify(delta)}}\n\n`;

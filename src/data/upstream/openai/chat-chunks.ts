@@ -64,7 +64,8 @@ export class ChatChunkReader extends ChunkReader {
 
   #choice({ delta, finish_reason: reason, stop_reason: sequence }: Fields, chunks: Chunk[]): void {
     if (delta != null) this.#delta(fieldsOf(delta, 'delta'), chunks);
-    this.#finish = reason ?? this.#finish;
+    // Some servers write it in each chunk, empty until the last.
+    this.#finish = reason || this.#finish;
     this.#sequence = sequence ?? this.#sequence;
   }
 

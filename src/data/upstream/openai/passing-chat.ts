@@ -81,7 +81,9 @@ export class PassedChunkReader extends PassedReader {
     for (const choice of itemsOf(choices)) {
       if (tape.kind(choice) !== Kind.object) throw malformed('a choice is not an object');
       addTexts(texts, memberOf(choice, 'delta'), 'chat');
-      isFinish ||= !isNull(memberOf(choice, 'finish_reason'));
+      const reason = memberOf(choice, 'finish_reason');
+      // Some servers write it in each chunk, empty until the last.
+      isFinish ||= !isNull(reason) && !spells(reason, '');
     }
     this.outputBytes += texts.bytes;
     this.#finished ||= isFinish;

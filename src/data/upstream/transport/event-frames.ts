@@ -87,7 +87,7 @@ export class EventFrames {
     if (end === 0) return noBytes;
     const start = this.#isFirst && isAt(bytes, 0, byteOrderMark) ? byteOrderMark.length : 0;
     this.#isFirst = false;
-    return bytes.subarray(start, end);
+    return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
   }
 
   #joined(more: Buffer): Buffer {

@@ -88,12 +88,12 @@ export abstract class PassedReader implements StreamReader<PassedEvents> {
     else if (document !== null) {
       scanned(document, 'the data of an event');
       const read = this.read(document);
-      if (read !== null) this.#put(read, frame, document);
+      if (read !== null) this.#put(read, frame, document, events, at);
     }
     return at + frame.length;
   }
 
-  #put(read: Passing, frame: Buffer, document: Buffer): void {
+  #put(read: Passing, frame: Buffer, document: Buffer, events: Buffer, at: number): void {
     const { head, edits = [], waits = false } = read;
     const written = head === undefined ? null : Buffer.from(head);
     const event =
@@ -102,7 +102,8 @@ export abstract class PassedReader implements StreamReader<PassedEvents> {
     this.#waits &&= waits && this.#startBytes <= maxHeldBytes;
     if (this.#waits) this.#start!.push(Buffer.from(event));
     else {
-      this.passed.put(event);
+      if (written === null) this.passed.pass(events, at, at + frame.length);
+      else this.passed.put(event);
       this.#learn(read, frame, document, written);
     }
   }

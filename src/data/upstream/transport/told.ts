@@ -39,7 +39,8 @@ export const toldIn = (entry: number): unknown => {
   return tape.kind(entry) === Kind.null ? null : tape.value(entry);
 };
 
-export const spells = (entry: number, text: string): boolean => isText(entry) && tape.spells(entry, bytesOf(text));
+export const spells = (entry: number, text: string): boolean =>
+  isText(entry) && (tape.isEscaped(entry) ? tape.value(entry) === text : tape.spells(entry, bytesOf(text)));
 
 /** The member `type` of the document; undefined unless it is text. */
 export const typeIn = (document: Buffer): string | undefined => {
@@ -87,23 +88,24 @@ export interface Texts {
   last: number;
 }
 
+const all = (...given: readonly string[]): readonly Buffer[] => given.map(bytesOf);
+const chat = all('role', 'id', 'type');
+const responses = [...chat, ...all('status', 'call_id', 'annotations', 'logprobs', 'encrypted_content')];
+
 /** Members that the model does not write, by API. */
-const labels = {
-  chat: ['role', 'id', 'type'],
-  responses: ['role', 'id', 'type', 'status', 'call_id', 'annotations', 'logprobs', 'encrypted_content'],
-  any: [
-    ...['role', 'id', 'type', 'status', 'call_id', 'annotations', 'logprobs', 'encrypted_content'],
-    ...['finish_reason', 'citations', 'signature'],
-  ],
-} as const;
+const labels = { chat, responses, any: [...responses, ...all('finish_reason', 'citations', 'signature')] };
+
+const isLabel = (name: number, labelNames: readonly Buffer[]): boolean => {
+  for (const label of labelNames) if (tape.spells(name, label)) return true;
+  return false;
+};
 
 export const addTexts = (texts: Texts, entry: number, api: keyof typeof labels): void => {
-  if (entry === -1) return;
-  const end = tape.next(entry);
+  const end = entry === -1 ? -1 : tape.next(entry);
   for (let at = entry; at < end; at++) {
-    if (tape.kind(at) === Kind.name && labels[api].some((label) => tape.spells(at, bytesOf(label)))) {
-      at = tape.next(at + 1) - 1;
-    } else if (tape.kind(at) === Kind.string) {
+    const kind = tape.kind(at);
+    if (kind === Kind.name && isLabel(at, labels[api])) at = tape.next(at + 1) - 1;
+    else if (kind === Kind.string) {
       texts.bytes += tape.textBytes(at);
       texts.count += 1;
       texts.last = at;

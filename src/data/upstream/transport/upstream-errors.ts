@@ -155,7 +155,10 @@ export const accountFailure = (response: unknown): UpstreamError | null => {
   return isOfAccount(body) ? eventError(body) : null;
 };
 
+const overloadCodes: readonly string[] = ['rate_limit_exceeded', 'server_is_overloaded'];
+
 const codeOfEvent = (body: ErrorBody): UpstreamCode => {
+  if (overloadCodes.includes(body.code)) return isOfAccount(body) ? 'provider_error' : 'provider_overloaded';
   switch (body.type) {
     case 'overloaded_error':
     case 'rate_limit_error':

@@ -31,7 +31,10 @@ const deeper = (depth: number): number => {
 const isOrdered = (value: unknown, depth = 0): boolean => {
   if (typeof value !== 'object' || value === null) return hasForm(value);
   const next = deeper(depth);
-  if (Array.isArray(value)) return value.every((inner) => isOrdered(inner, next));
+  if (Array.isArray(value)) {
+    for (const inner of value) if (!isOrdered(inner, next)) return false;
+    return true;
+  }
   let before = '';
   for (const name of Object.keys(value)) {
     if (name < before || !name.isWellFormed() || !isOrdered((value as Record<string, unknown>)[name], next))

@@ -2,24 +2,32 @@ import type { Settlement } from '../../../domain/usage/usage-events.ts';
 import type { Begun, Entry } from './entry.ts';
 import type { Tally } from './tally.ts';
 
+/** One file of the journal. */
+interface File {
+  readonly number: number;
+  /** Requests in flight that began in it. */
+  open: number;
+  /** Requests that it settles, until it is sent. */
+  settled: number;
+}
+
 interface Open {
   readonly begun: Begun;
-  readonly number: number;
+  readonly file: File;
 }
 
 export class OpenRequests {
   readonly #tally: Tally;
   readonly #open = new Map<string, Open>();
-  /** By file: requests in flight that began in it, and requests that it settles until it is sent. */
-  readonly #openIn = new Map<number, number>();
-  readonly #settledIn: Map<number, number>;
+  /** By number, those that count anything. */
+  readonly #files = new Map<number, File>();
   /** Begun, and not in the event store. */
   #unsent: number;
   #isTallying = false;
 
   constructor(tally: Tally, settledIn: ReadonlyMap<number, number> = new Map()) {
     this.#tally = tally;
-    this.#settledIn = new Map(settledIn);
+    for (const [number, settled] of settledIn) this.#files.set(number, { number, open: 0, settled });
     this.#unsent = [...settledIn.values()].reduce((sum, requests) => sum + requests, 0);
   }
 
@@ -32,30 +40,49 @@ export class OpenRequests {
   }
 
   isNeeded(number: number): boolean {
-    return this.#openIn.has(number);
+    return (this.#files.get(number)?.open ?? 0) > 0;
   }
 
   begunUpTo(number: number): Begun[] {
-    return [...this.#open.values()].filter((open) => open.number <= number).map(({ begun }) => begun);
+    return [...this.#open.values()].filter(({ file }) => file.number <= number).map(({ begun }) => begun);
   }
 
   note(entry: Entry, number: number): void {
+    if (entry.kind === 'decided') return;
+    const file = this.#file(number);
+    // Counted before another one ends, which may drop the file.
     if (entry.kind === 'begun') {
       const { begun } = entry;
+      file.open += 1;
       if (!this.#end(begun.request_id)) this.#owe();
-      this.#open.set(begun.request_id, { begun, number });
-      add(this.#openIn, number, 1);
-    } else if (entry.kind === 'settled') {
+      this.#open.set(begun.request_id, { begun, file });
+    } else {
+      file.settled += 1;
       // A request of the last run began in another file.
       if (!this.#end(entry.settlement.request_id)) this.#owe();
-      add(this.#settledIn, number, 1);
     }
+  }
+
+  #file(number: number): File {
+    let file = this.#files.get(number);
+    if (file === undefined) {
+      file = { number, open: 0, settled: 0 };
+      this.#files.set(number, file);
+    }
+    return file;
   }
 
   /** Another file has all its settlements. */
   forget(number: number): void {
-    this.#unsent -= this.#settledIn.get(number) ?? 0;
-    this.#settledIn.delete(number);
+    const file = this.#files.get(number);
+    if (file === undefined) return;
+    this.#unsent -= file.settled;
+    file.settled = 0;
+    this.#drop(file);
+  }
+
+  #drop(file: File): void {
+    if (file.open === 0 && file.settled === 0) this.#files.delete(file.number);
   }
 
   /** All its settlements are in the event store; resolves when the tally is durable. */
@@ -75,7 +102,8 @@ export class OpenRequests {
     const open = this.#open.get(requestId);
     if (open === undefined) return false;
     this.#open.delete(requestId);
-    add(this.#openIn, open.number, -1);
+    open.file.open -= 1;
+    this.#drop(open.file);
     return true;
   }
 
@@ -90,9 +118,3 @@ export class OpenRequests {
     });
   }
 }
-
-const add = (counts: Map<number, number>, number: number, more: number): void => {
-  const count = (counts.get(number) ?? 0) + more;
-  if (count === 0) counts.delete(number);
-  else counts.set(number, count);
-};

@@ -114,7 +114,7 @@ describe('the request', () => {
       '{"model":"theirs","messages":[{}],"stream":true,"stream_options":{"include_usage":true}}',
     ],
     ['"stream":false', '{"model":"theirs","messages":[{}],"stream":false}'],
-    // Read by parsing, since there are policies to take out.
+    // With policies to take out.
     [
       '"stream":true,"policy_ids":[],"stream_options":{"x":1}',
       '{"model":"theirs","messages":[{}],"stream":true,"stream_options":{"include_usage":true,"x":1}}',

@@ -155,7 +155,7 @@ export class Meter {
       cache_creation_input_tokens: whole(usage.cache_creation_input_tokens),
       cache_read_input_tokens: whole(usage.cache_read_input_tokens),
       images: isCharged ? images : 0,
-      details: isCharged ? (usage.details ?? null) : null,
+      details: isCharged ? usage.details : undefined,
     };
     // Member by member: all settlements have one shape.
     const settlement: Settlement = {

@@ -16,7 +16,7 @@ export type Pricing = Prices & { readonly service_tiers?: Readonly<Record<string
 
 export interface Taken extends Tokens {
   readonly images: number;
-  readonly details?: Details | null;
+  readonly details?: Details | null | undefined;
 }
 
 type Kind = Usual | Further;

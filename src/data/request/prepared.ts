@@ -63,13 +63,28 @@ export const preparedStrictly = <Said>(
   if (hosted === undefined) return { ...asked, ...nothing, refusal: null };
   const judged = judge(hosted);
   if (isRefusal(judged)) return { ...asked, ...nothing, refusal: judged };
-  const { request, metadata, ...need } = judged;
+  const { request, metadata, estimatedTokens, maxTokens, grows = false, longest = maxTokens } = judged;
+  const { model, isStreamed, named, said, placeOf } = asked;
   const { system, messages } = request;
   const images = pricesImages(hosted.model)
     ? messages.reduce((sum, { content }) => sum + imagesOf(content), imagesOf(system))
     : 0;
-  // Such requests cannot search.
-  return { ...asked, ...need, images, searches: 0, refusal: null, sent: { request, metadata } };
+  // Member by member, because a spread is slow. Such requests cannot search.
+  return {
+    model,
+    isStreamed,
+    named,
+    said,
+    placeOf,
+    estimatedTokens,
+    maxTokens,
+    grows,
+    longest,
+    images,
+    searches: 0,
+    refusal: null,
+    sent: { request, metadata },
+  };
 };
 
 /** Without the request, which may be large. */

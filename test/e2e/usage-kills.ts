@@ -27,7 +27,7 @@ interface Counted {
   readonly output_tokens: number;
   readonly cache_read_input_tokens: number;
   readonly cache_creation_input_tokens: number;
-  readonly details?: Details | null;
+  readonly details?: Details | null | undefined;
 }
 
 /** What that costs, in micro-dollars: half a one upwards. */

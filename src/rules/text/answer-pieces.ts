@@ -1,7 +1,7 @@
 import { lentDocument as tape } from '../../json/document.ts';
 import { jsonText } from '../../json/exact-number.ts';
 import { isIdOfAnswer, isUnread } from './answer-marks.ts';
-import { type MessagePieces, nothingFound, readBlock } from './block-text.ts';
+import { type MessagePieces, note, nothingFound, readBlock } from './block-text.ts';
 import { addLeaves, addMembers, addValue } from './leaves.ts';
 import { itemsOf, membersOf } from './members.ts';
 import type { ResponseText } from './request-text.ts';
@@ -12,6 +12,14 @@ export interface ResponsePieces {
   readonly outputTokens: number;
   readonly text: MessagePieces;
   readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+}
+
+/** Text and nothing else, as nearly all blocks: it is not written down to be read again. */
+const isPlain = (block: { readonly type: string; readonly text?: unknown }): block is Plain =>
+  block.type === 'text' && typeof block.text === 'string' && Object.keys(block).length === 2;
+interface Plain {
+  readonly type: 'text';
+  readonly text: string;
 }
 
 const ofCall = ['type', 'name', 'input', 'id'];
@@ -26,13 +34,18 @@ export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: 
     if (type !== 'tool_use' && !type.endsWith('_tool_use')) continue;
     calls.push({ name: String(name), arguments: typeof input === 'string' ? input : jsonText(input ?? {}) });
   }
-  tape.scanText(jsonText([content, others ?? null]));
+  tape.scanText(jsonText([content.map((block) => (isPlain(block) ? null : block)), others ?? null]));
   const [blocks, rest] = itemsOf(0) as [number, number];
   const text = nothingFound('assistant');
   for (const [index, at] of itemsOf(blocks).entries()) {
+    const given = content[index]!;
+    if (isPlain(given)) {
+      note(text, given.text, false);
+      continue;
+    }
     const block = membersOf(at);
-    if (isIdOfAnswer('id', (content[index] as { readonly id?: unknown }).id)) block.take('id');
-    if (content[index]!.type !== 'tool_use') readBlock(text, block, false);
+    if (isIdOfAnswer('id', (given as { readonly id?: unknown }).id)) block.take('id');
+    if (given.type !== 'tool_use') readBlock(text, block, false);
     else {
       const [name, input] = [block.get('name'), block.get('input')];
       if (name !== undefined) addValue(text.beside, name);

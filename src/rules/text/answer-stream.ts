@@ -222,6 +222,25 @@ function* stringsIn(value: unknown): Generator<string> {
 
 const streams = { messages: messageStream, 'chat.completions': completionStream, responses: responseStream };
 
+interface Frame {
+  readonly document: string;
+  /** Parsed, if it is JSON. */
+  readonly event: unknown;
+  /** All but the data. */
+  readonly lines: readonly string[];
+}
+
+const frameOf = (frame: string): Frame => {
+  const data: string[] = [];
+  const lines: string[] = [];
+  for (const line of frame.split('\n')) {
+    if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));
+    else if (line !== '') lines.push(line);
+  }
+  const document = data.join('\n');
+  return { document, event: document === '' ? null : jsonOf(document), lines };
+};
+
 /** An answer that is assembled from whole events. */
 export interface StreamedText {
   add(events: string): void;
@@ -234,28 +253,27 @@ export const streamedText = (endpoint: Endpoint): StreamedText => {
   const stream = streams[endpoint](rest);
   let failure: { readonly error: unknown } | null = null;
 
-  const read = (frame: string): void => {
-    const data: string[] = [];
-    const others: string[] = [];
-    for (const line of frame.split('\n')) {
-      if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));
-      else if (line !== '') others.push(line);
-    }
-    const document = data.join('\n');
-    const event = document === '' ? null : jsonOf(document);
+  const read = ({ event, document, lines }: Frame, isPlain: boolean): void => {
     if (isObject(event)) {
       stream.add(event);
-      for (const hidden of hiddenIn(document)) rest.add(hidden);
+      if (!isPlain) for (const hidden of hiddenIn(document)) rest.add(hidden);
     } else if (document.trim() !== '[DONE]') rest.add(document);
     const name = isObject(event) ? `event: ${String(event.type)}` : null;
-    for (const line of others) if (line !== name) rest.add(line);
+    for (const line of lines) if (line !== name) rest.add(line);
   };
 
   return {
     add(events) {
       if (failure !== null) return;
       try {
-        for (const frame of events.split('\n\n')) if (frame !== '') read(frame);
+        const frames = events
+          .split('\n\n')
+          .filter((frame) => frame !== '')
+          .map(frameOf);
+        const objects = frames.filter(({ event }) => isObject(event));
+        // One scan, because one for each of many small events takes most of the time.
+        const isPlain = hiddenIn(`[${objects.map(({ document }) => document).join()}]`).length === 0;
+        for (const frame of frames) read(frame, isPlain);
       } catch (error) {
         failure = { error };
       }

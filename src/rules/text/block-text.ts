@@ -39,7 +39,7 @@ export const readContent = (found: Found, content: number | undefined, said: boo
   else if (kind === Kind.object) readBlock(found, membersOf(content), said);
 };
 
-const note = (found: Found, text: string, said: boolean): void => {
+export const note = (found: Found, text: string, said: boolean): void => {
   if (text === '') return;
   if (said) found.said.push(found.text.length);
   found.text.push(text);

@@ -169,6 +169,7 @@ export const piecesIn = (raw: RawBody): RequestPieces => {
   // In a thread the bytes are not a Buffer.
   const bytes = Buffer.isBuffer(given) ? given : Buffer.from(given.buffer, given.byteOffset, given.length);
   if (!tape.scanAny(bytes)) throw new SyntaxError('The body is not JSON.');
+  tape.shareText();
   const body = membersOf(0);
   const [prompt, said] = places[form];
   const conversation = new Conversation(form);

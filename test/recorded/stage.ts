@@ -182,7 +182,7 @@ export const recordedStage = async () => {
       answer: answered,
       asked,
       need,
-      account: settled === undefined ? null : Object.fromEntries(accountFields.map((name) => [name, settled[name] ?? undefined])),
+      account: settled === undefined ? null : Object.fromEntries(accountFields.map((name) => [name, settled[name]])),
       text,
     };
   };

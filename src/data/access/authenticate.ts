@@ -54,11 +54,7 @@ const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refu
   return token === undefined ? malformed : usualScheme + token;
 };
 
-/**
- * In this order (contract F.2, F.3): form and checksum, directory, expiry; the limits count the attempt whatever
- * follows; then kind, permission and the organization's state. Synchronous; never echoes what was sent.
- */
-export const apiKeyGate = (options: {
+export interface GateOptions {
   readonly directory: Directory;
   /** The current one first. */
   readonly peppers: readonly string[];
@@ -67,157 +63,175 @@ export const apiKeyGate = (options: {
   readonly windows: Windows;
   readonly knowledge: Knowledge;
   readonly accounts: Accounts;
-}): Gate<BearerPrincipal> => {
-  const { directory, peppers, clock, accessLog, windows, knowledge, accounts } = options;
-  const tokens = new KnownTokens();
+}
 
-  const recognize = (text: string): KnownToken | undefined => {
+/**
+ * In this order (contract F.2, F.3): form and checksum, directory, expiry; the limits count the attempt whatever
+ * follows; then kind, permission and the organization's state. Synchronous; never echoes what was sent.
+ */
+class ApiKeyGate implements Gate<BearerPrincipal> {
+  readonly #given: GateOptions;
+  readonly #tokens = new KnownTokens();
+
+  constructor(given: GateOptions) {
+    this.#given = given;
+  }
+
+  #recognize(text: string): KnownToken | undefined {
     const token = text.slice(usualScheme.length);
     const kind = tokenKind(token);
     if (kind === null || kind === 's') return undefined;
-    for (const pepper of peppers) {
+    for (const pepper of this.#given.peppers) {
       const hashed = digest(pepper, token);
-      const found = directory.find(hashed);
+      const found = this.#given.directory.find(hashed);
       if (found === null) continue;
       if (found.kind !== principalOf[kind]) return undefined;
       const known = new KnownToken(text, hashed, found as BearerPrincipal | Inactive);
-      tokens.add(known);
+      this.#tokens.add(known);
       return known;
     }
     return undefined;
-  };
+  }
 
   /** As the directory has it now; undefined if unknown. */
-  const identify = (text: string): KnownToken | undefined => {
-    const known = tokens.get(text) ?? recognize(text);
+  #identify(text: string): KnownToken | undefined {
+    const known = this.#tokens.get(text) ?? this.#recognize(text);
     if (known?.found.stale !== true) return known;
-    const found = directory.find(known.digest);
+    const found = this.#given.directory.find(known.digest);
     if (found === null || found.kind === 'client_secret') return undefined;
     known.found = found;
     return known;
-  };
+  }
 
   /** Sixty refusals a minute and address, then a 429 (contract F.3). A request without a credential does not count. */
-  const rejectUnknownCredential = (head: Head, refused: Refusal): Refusal => {
-    const seconds = windows.failed.count(head.ip, clock.monotonic());
+  #rejectUnknownCredential(head: Head, refused: Refusal): Refusal {
+    const seconds = this.#given.windows.failed.count(head.ip, this.#given.clock.monotonic());
     return seconds === 0 ? refused : addressRefusal(seconds);
-  };
+  }
 
   /** It may be known elsewhere. */
-  const mayBeKnown = (token: string): boolean => knowledge.isBehind && tokenKind(token) !== null;
+  #mayBeKnown(token: string): boolean {
+    return this.#given.knowledge.isBehind && tokenKind(token) !== null;
+  }
 
   /** What cannot be a token does not count as a guess. */
-  const unidentified = (head: Head, text: string): Refusal => {
+  #unidentified(head: Head, text: string): Refusal {
     const token = text.slice(usualScheme.length);
     if (!tokenBytes.test(token)) return malformed;
-    return mayBeKnown(token) ? behind : rejectUnknownCredential(head, unknown(token));
-  };
+    return this.#mayBeKnown(token) ? behind : this.#rejectUnknownCredential(head, unknown(token));
+  }
 
-  const subjectOf = (known: KnownToken, family: Family, found: Identity): LimitSubject => {
+  #subjectOf(known: KnownToken, family: Family, found: Identity): LimitSubject {
     const { id, projectId, organizationId, windowsOf } = found;
     known[family] ??= limitSubject(windowsOf || id, family === 'inference' ? (projectId ?? '') : null, organizationId);
     return known[family];
-  };
+  }
 
   /**
    * An inactive key counts in its own windows only (contract F.3). Unspecified: deleted keys and access tokens count
    * for the address. A leaked token must not use up its client's windows, nor a rotated key those of its line.
    */
-  const inactive = (known: KnownToken, head: Head, limits: LimitFamily, code: Reason): InactiveLease | Refusal => {
+  #inactive(known: KnownToken, head: Head, limits: LimitFamily, code: Reason): InactiveLease | Refusal {
+    const { clock, windows } = this.#given;
     const { found } = known;
     const refused = refusals[code];
     if (code === 'invalid_api_key' || found.kind === 'oauth_client' || found.sharesWindows === true)
-      return rejectUnknownCredential(head, refused);
+      return this.#rejectUnknownCredential(head, refused);
     if (found.kind !== 'project_key') {
-      const who = subjectOf(known, 'administration', found);
+      const who = this.#subjectOf(known, 'administration', found);
       const { administration } = windows;
       return new InactiveLease(found, refused, clock, [administration, who], (why) =>
         administrationLines(administration, who, why, clock.monotonic(), clock.wall(), true),
       );
     }
     const { credits, inference } = windows;
-    const subject = subjectOf(known, 'inference', found);
+    const subject = this.#subjectOf(known, 'inference', found);
     if (limits !== 'credits') {
       const tell = () => quotaLines(inference, subject, clock.monotonic(), true);
       return new InactiveLease(found, refused, clock, [inference, subject], tell);
     }
-    const own = subjectOf(known, 'credits', found);
+    const own = this.#subjectOf(known, 'credits', found);
     const tell = () => creditLines(credits, own, inference, subject, clock.monotonic(), true);
     return new InactiveLease(found, refused, clock, [credits, own], tell);
-  };
+  }
 
-  const leaseOf = (known: KnownToken, limits: LimitFamily, found: BearerPrincipal): CountedLease => {
+  #leaseOf(known: KnownToken, limits: LimitFamily, found: BearerPrincipal): CountedLease {
+    const { clock, windows, accounts } = this.#given;
     if (found.kind !== 'project_key') {
-      const subject = known.administration ?? subjectOf(known, 'administration', found);
+      const subject = known.administration ?? this.#subjectOf(known, 'administration', found);
       return new AdministrationLease(found, clock, windows.administration, subject);
     }
-    const subject = known.inference ?? subjectOf(known, 'inference', found);
+    const subject = known.inference ?? this.#subjectOf(known, 'inference', found);
     if (limits !== 'credits') return new InferenceLease(found, clock, windows.inference, subject, accounts);
-    const own = subjectOf(known, 'credits', found);
+    const own = this.#subjectOf(known, 'credits', found);
     return new CreditsLease(found, clock, [windows.credits, own], [windows.inference, subject]);
-  };
+  }
 
-  return {
-    get isTooOld() {
-      return knowledge.isTooOld;
-    },
-    judge(head: Head, access: Access, aim: Aim) {
-      if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
-      const text = presented(head, access.apiKeyHeader);
-      if (typeof text !== 'string') return text;
-      const known = identify(text);
-      if (known === undefined) return unidentified(head, text);
-      if (knowledge.isTooOld) return tooOld;
-      const { found } = known;
-      const reason = whyInactive(found, clock);
-      if (reason !== undefined) {
-        const met = inactive(known, head, access.limits, reason);
-        const isNoted = isRefusal(met) ? met.code !== 'rate_limit_exceeded' : !met.limited;
-        if (isNoted) accessLog.refused(found, aim, reason, head);
-        return met;
-      }
-      const active = found as BearerPrincipal;
-      accessLog.used(active);
-      const pass = leaseOf(known, access.limits, active);
-      if (!pass.limited) {
-        pass.denied = denial(head, access, active);
-        if (pass.denied !== undefined) accessLog.refused(active, aim, pass.denied.code, head);
-      }
-      return pass;
-    },
-    meet(head: Head, access: Access | undefined) {
-      if (access !== undefined && !('permission' in access)) return undefined;
-      const text = presented(head, access?.apiKeyHeader);
-      if (typeof text !== 'string') return undefined;
-      const known = identify(text);
-      const reason = known && whyInactive(known.found, clock);
-      if (known && reason === undefined) {
-        const active = known.found as BearerPrincipal;
-        accessLog.used(active);
-        return leaseOf(known, access?.limits, active);
-      }
-      const met = known && reason ? inactive(known, head, access?.limits, reason) : unidentified(head, text);
-      // An unrouted request is not refused for a bad credential, only for too many.
-      return isRefusal(met) && met.code !== 'rate_limit_exceeded' ? undefined : met;
-    },
-    judgeAgain(head: Head, access: Access, aim: Aim) {
-      if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
-      const text = presented(head, access.apiKeyHeader);
-      if (typeof text !== 'string') return text;
-      const found = identify(text)?.found;
-      if (found === undefined) {
-        const token = text.slice(usualScheme.length);
-        return mayBeKnown(token) ? behind : unknown(token);
-      }
-      if (knowledge.isTooOld) return tooOld;
-      const reason = whyInactive(found, clock);
-      const refused = reason === undefined ? denial(head, access, found as BearerPrincipal) : refusals[reason];
-      if (refused === undefined) return { principal: found as BearerPrincipal };
-      accessLog.refused(found, aim, refused.code, head);
-      return refused;
-    },
-  };
-};
+  get isTooOld() {
+    return this.#given.knowledge.isTooOld;
+  }
+
+  judge(head: Head, access: Access, aim: Aim) {
+    const { knowledge, clock, accessLog } = this.#given;
+    if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
+    const text = presented(head, access.apiKeyHeader);
+    if (typeof text !== 'string') return text;
+    const known = this.#identify(text);
+    if (known === undefined) return this.#unidentified(head, text);
+    if (knowledge.isTooOld) return tooOld;
+    const { found } = known;
+    const reason = whyInactive(found, clock);
+    if (reason !== undefined) {
+      const met = this.#inactive(known, head, access.limits, reason);
+      const isNoted = isRefusal(met) ? met.code !== 'rate_limit_exceeded' : !met.limited;
+      if (isNoted) accessLog.refused(found, aim, reason, head);
+      return met;
+    }
+    const active = found as BearerPrincipal;
+    accessLog.used(active);
+    const pass = this.#leaseOf(known, access.limits, active);
+    if (!pass.limited) {
+      pass.denied = denial(head, access, active);
+      if (pass.denied !== undefined) accessLog.refused(active, aim, pass.denied.code, head);
+    }
+    return pass;
+  }
+
+  meet(head: Head, access: Access | undefined) {
+    if (access !== undefined && !('permission' in access)) return undefined;
+    const text = presented(head, access?.apiKeyHeader);
+    if (typeof text !== 'string') return undefined;
+    const known = this.#identify(text);
+    const reason = known && whyInactive(known.found, this.#given.clock);
+    if (known && reason === undefined) {
+      const active = known.found as BearerPrincipal;
+      this.#given.accessLog.used(active);
+      return this.#leaseOf(known, access?.limits, active);
+    }
+    const met = known && reason ? this.#inactive(known, head, access?.limits, reason) : this.#unidentified(head, text);
+    // An unrouted request is not refused for a bad credential, only for too many.
+    return isRefusal(met) && met.code !== 'rate_limit_exceeded' ? undefined : met;
+  }
+
+  judgeAgain(head: Head, access: Access, aim: Aim) {
+    if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
+    const text = presented(head, access.apiKeyHeader);
+    if (typeof text !== 'string') return text;
+    const found = this.#identify(text)?.found;
+    if (found === undefined) {
+      const token = text.slice(usualScheme.length);
+      return this.#mayBeKnown(token) ? behind : unknown(token);
+    }
+    if (this.#given.knowledge.isTooOld) return tooOld;
+    const reason = whyInactive(found, this.#given.clock);
+    const refused = reason === undefined ? denial(head, access, found as BearerPrincipal) : refusals[reason];
+    if (refused === undefined) return { principal: found as BearerPrincipal };
+    this.#given.accessLog.refused(found, aim, refused.code, head);
+    return refused;
+  }
+}
+
+export const apiKeyGate = (options: GateOptions): Gate<BearerPrincipal> => new ApiKeyGate(options);
 
 type Family = 'inference' | 'credits' | 'administration';
 /** The route's own, else by the kind of credential (contract F.2). */

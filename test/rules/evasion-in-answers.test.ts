@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { streamedText } from '../../src/rules/text/answer-stream.ts';
 import { answerText } from '../../src/rules/text/answer-text.ts';
+import { readField } from '../../src/rules/text/fields.ts';
 import type { RequestText } from '../../src/rules/text/request-text.ts';
-import { readField } from '../../src/rules/text/view.ts';
 import { responseOf, scoreIn } from './rule.ts';
 
 /** Places in answers where a text could slip past a rule of the response direction: each is seen, whole and streamed. */

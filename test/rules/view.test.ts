@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { InputBlock } from '../../src/data/upstream/port.ts';
 import { leastRequest, sampleOwner } from '../../src/rules/samples.ts';
-import { bodyView, readField } from '../../src/rules/text/view.ts';
+import { readField } from '../../src/rules/text/fields.ts';
+import { bodyView } from '../../src/rules/text/view.ts';
 import { requestOf, responseOf } from './rule.ts';
 
 const user = (...content: readonly InputBlock[]) => ({ role: 'user', content });

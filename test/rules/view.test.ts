@@ -32,6 +32,22 @@ describe('the view of a request', () => {
     );
   });
 
+  test('reads what data says before the data itself, and beside a text what an address in it says', () => {
+    const data = Buffer.from('What is said in this data is read before the data.').toString('base64');
+    const says = Buffer.from(data, 'base64').toString();
+    const url = 'data:text/plain,hello';
+    expect(read({ messages: [user({ type: 'text', text: 'a', extra: { result: data.slice(0, 40) } })] }, 'text')).toBe(
+      `a\nextra\nresult\n${says.slice(0, 30)}\n${data.slice(0, 40)}`,
+    );
+    expect(read({ messages: [user({ type: 'text', text: 'a', extra: { note: url } })] }, 'text')).toBe(
+      `a\nextra\nnote\nhello\n${url}`,
+    );
+    expect(read({ messages: [user({ type: 'text', text: 'a', extra: [url] })] }, 'text')).toBe(
+      `a\nextra\n${url}\nhello`,
+    );
+    expect(read({ messages: [user(said(url), said('b'))] }, 'text')).toBe(`${url}\nb\nhello`);
+  });
+
   test('reads a tool input of any depth', () => {
     const input = `${'['.repeat(100_000)}"bottom"${']'.repeat(100_000)}`;
     const body = Buffer.from(`{"messages":[{"content":[{"type":"tool_use","input":{"input":${input}}}]}]}`);

@@ -48,6 +48,20 @@ describe('the view of a request', () => {
     expect(read({ messages: [user(said(url), said('b'))] }, 'text')).toBe(`${url}\nb\nhello`);
   });
 
+  test('knows what users have said, what is beside it, and which blocks are images or documents', () => {
+    const found = { type: 'search_result', title: 'T', source: 'S', content: [said('found')] };
+    expect(read({ messages: [user(found as never, said('a'))] }, 'user_text')).toBe('a');
+    expect(read({ messages: [user({ type: 'refusal', refusal: 'no', extra: 'e' } as never, said('b'))] }, 'text')).toBe(
+      'no\nb\nextra\ne',
+    );
+    expect(read({ messages: [user({ type: 'refusal', refusal: 'no' } as never)] }, 'user_text')).toBe('no');
+    const flags = (type: string) =>
+      ['has_images', 'has_documents'].map((flag) => read({ messages: [user({ type } as never)] }, flag));
+    for (const type of ['image', 'image_url', 'input_image']) expect(flags(type), type).toEqual([true, false]);
+    for (const type of ['document', 'file', 'input_file']) expect(flags(type), type).toEqual([false, true]);
+    expect(flags('text')).toEqual([false, false]);
+  });
+
   test('reads a tool input of any depth', () => {
     const input = `${'['.repeat(100_000)}"bottom"${']'.repeat(100_000)}`;
     const body = Buffer.from(`{"messages":[{"content":[{"type":"tool_use","input":{"input":${input}}}]}]}`);

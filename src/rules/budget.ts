@@ -1,8 +1,8 @@
 import type { CompiledRule } from './compile.ts';
 import { evaluated } from './cost/quantity.ts';
 import { maxNanosOnLoop, maxScanned, maxScannedOnLoop, maxWork } from './language/limits.ts';
+import { sizeIn } from './text/fields.ts';
 import type { TextView } from './text/view.ts';
-import { sizeIn } from './text/view-sizes.ts';
 
 /** `loop`: on the event loop; `worker`: in a thread; otherwise not at all. */
 export type EvaluationPlace = 'loop' | 'worker' | 'too much work' | 'too much text';

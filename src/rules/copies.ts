@@ -1,7 +1,8 @@
 import { type EvaluationPlace, type Price, priceOf } from './budget.ts';
 import type { CompiledRule } from './compile.ts';
 import { failed, isMatch, type Verdict } from './score.ts';
-import { differs, type RuleView } from './text/view.ts';
+import { differs } from './text/fields.ts';
+import type { RuleView } from './text/view.ts';
 import { verdictHere } from './verdict.ts';
 
 /** A rule, and the score in basis points from which it matches. */

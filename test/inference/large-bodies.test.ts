@@ -14,7 +14,7 @@ import { type ConnectedModels, connect } from '../../src/data/upstream/connect.t
 import { type DeclaredModel, loadModels, withoutCredentials } from '../../src/data/upstream/models/models.ts';
 import type { Route } from '../../src/http/route.ts';
 import { ExactNumber } from '../../src/json/exact-number.ts';
-import { readField } from '../../src/rules/text/view.ts';
+import { readField } from '../../src/rules/text/fields.ts';
 import { body, image, text, tool, toolResult, toolUse, user } from './body.ts';
 import { send } from './call.ts';
 import { FakeSink } from './fake-sink.ts';

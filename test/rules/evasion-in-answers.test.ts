@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { streamedText } from '../../src/rules/text/answer-stream.ts';
 import { answerText } from '../../src/rules/text/answer-text.ts';
+import { readField } from '../../src/rules/text/fields.ts';
 import type { RequestText } from '../../src/rules/text/request-text.ts';
-import { readField } from '../../src/rules/text/view.ts';
 import { responseOf, scoreIn } from './rule.ts';
 
 /** Places in answers where a text could slip past a rule of the response direction: each is seen, whole and streamed. */
@@ -175,6 +175,9 @@ const streams: Readonly<Record<Endpoint, Readonly<Record<string, readonly (objec
     ],
     'when it was made': [{ ...chunk({ content: 'Hi' }), created: 'nightfall' }],
     'a member that comes twice': ['data: {"choices":[{"index":0,"delta":{"content":"nightfall","content":"Hi"}}]}\n\n'],
+    'a member that comes twice, between data that is no JSON': [
+      'data: "\n\ndata: {",":"nightfall",",":2}\n\ndata: "\n\n',
+    ],
     'an event that is no object': ['data: ["nightfall"]\n\n'],
     'a comment': [': nightfall\n\n', chunk({ content: 'Hi' })],
   },
@@ -425,6 +428,11 @@ describe('a response', () => {
       completed,
     ];
     expect(text(streamed('responses', events))).toBe('Hi');
+  });
+  test('has the number of a call that is too large for a double', () => {
+    const call = '{"type":"tool_use","id":"t","name":"n","input":{"a":[1e400,-1e400]}}';
+    const event = `data: {"type":"content_block_start","index":0,"content_block":${call}}\n\n`;
+    expect(text(streamed('messages', [event]))).toBe('n\na\nInfinity\n-Infinity');
   });
   test('names the tools that it calls', () => {
     const names = (...items: readonly object[]) =>

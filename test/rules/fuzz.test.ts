@@ -6,8 +6,8 @@ import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { maxErrors } from '../../src/rules/language/limits.ts';
 import { Pattern } from '../../src/rules/language/patterns/pattern.ts';
 import type { Direction } from '../../src/rules/language/variables.ts';
+import { sizeIn } from '../../src/rules/text/fields.ts';
 import { responseView } from '../../src/rules/text/view.ts';
-import { sizeIn } from '../../src/rules/text/view-sizes.ts';
 import { verdictHere } from '../../src/rules/verdict.ts';
 import { requestOf } from './rule.ts';
 

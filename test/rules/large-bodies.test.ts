@@ -3,7 +3,8 @@ import { lentDocument } from '../../src/json/document.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { maxParsedOnLoop } from '../../src/rules/language/limits.ts';
 import { sampleOwner, sampleTime } from '../../src/rules/samples.ts';
-import { bodyView, readField, responseView } from '../../src/rules/text/view.ts';
+import { readField } from '../../src/rules/text/fields.ts';
+import { bodyView, responseView } from '../../src/rules/text/view.ts';
 import { accepted } from './rule.ts';
 
 /** Bodies that pass: from some size on the event loop does nothing with them but hand them to a thread. */

@@ -3,11 +3,12 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { maxScanned } from '../../src/rules/language/limits.ts';
 import { leastRequest, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
+import { readField } from '../../src/rules/text/fields.ts';
 import { folded, foldedWithin } from '../../src/rules/text/fold.ts';
 import { type Form, inForm } from '../../src/rules/text/normal-form.ts';
 import { longestWord, partUnits } from '../../src/rules/text/parts.ts';
 import { UnreadableText } from '../../src/rules/text/unreadable-text.ts';
-import { readField, requestView } from '../../src/rules/text/view.ts';
+import { requestView } from '../../src/rules/text/view.ts';
 import { accepted } from './rule.ts';
 
 /** Normal forms are made piece by piece, so that what grows beyond all measure is not made (contract H). */

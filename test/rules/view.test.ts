@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { InputBlock } from '../../src/data/upstream/port.ts';
 import { leastRequest, sampleOwner } from '../../src/rules/samples.ts';
-import { bodyView, readField } from '../../src/rules/text/view.ts';
+import { readField } from '../../src/rules/text/fields.ts';
+import { bodyView } from '../../src/rules/text/view.ts';
 import { requestOf, responseOf } from './rule.ts';
 
 const user = (...content: readonly InputBlock[]) => ({ role: 'user', content });
@@ -29,6 +30,36 @@ describe('the view of a request', () => {
     expect(read({ messages }, 'text')).toBe(
       'path\nC:\\tmp\nlines\na "b"\nc\n7\ntrue\ndeep\nx\ny\nz\nt\nedit\nplain\nblock\nt\nt\nt',
     );
+  });
+
+  test('reads what data says before the data itself, and beside a text what an address in it says', () => {
+    const data = Buffer.from('What is said in this data is read before the data.').toString('base64');
+    const says = Buffer.from(data, 'base64').toString();
+    const url = 'data:text/plain,hello';
+    expect(read({ messages: [user({ type: 'text', text: 'a', extra: { result: data.slice(0, 40) } })] }, 'text')).toBe(
+      `a\nextra\nresult\n${says.slice(0, 30)}\n${data.slice(0, 40)}`,
+    );
+    expect(read({ messages: [user({ type: 'text', text: 'a', extra: { note: url } })] }, 'text')).toBe(
+      `a\nextra\nnote\nhello\n${url}`,
+    );
+    expect(read({ messages: [user({ type: 'text', text: 'a', extra: [url] })] }, 'text')).toBe(
+      `a\nextra\n${url}\nhello`,
+    );
+    expect(read({ messages: [user(said(url), said('b'))] }, 'text')).toBe(`${url}\nb\nhello`);
+  });
+
+  test('knows what users have said, what is beside it, and which blocks are images or documents', () => {
+    const found = { type: 'search_result', title: 'T', source: 'S', content: [said('found')] };
+    expect(read({ messages: [user(found as never, said('a'))] }, 'user_text')).toBe('a');
+    expect(read({ messages: [user({ type: 'refusal', refusal: 'no', extra: 'e' } as never, said('b'))] }, 'text')).toBe(
+      'no\nb\nextra\ne',
+    );
+    expect(read({ messages: [user({ type: 'refusal', refusal: 'no' } as never)] }, 'user_text')).toBe('no');
+    const flags = (type: string) =>
+      ['has_images', 'has_documents'].map((flag) => read({ messages: [user({ type } as never)] }, flag));
+    for (const type of ['image', 'image_url', 'input_image']) expect(flags(type), type).toEqual([true, false]);
+    for (const type of ['document', 'file', 'input_file']) expect(flags(type), type).toEqual([false, true]);
+    expect(flags('text')).toEqual([false, false]);
   });
 
   test('reads a tool input of any depth', () => {

@@ -26,6 +26,8 @@ const set = (known: Made, name: string, value: unknown): void => {
 
 const copyOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copyOf);
+  // JSON does not have the doubles that `1e400` becomes; written as null, rules would not read them.
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return String(value);
   if (!isObject(value)) return value;
   const copy: Made = {};
   extend(copy, value);

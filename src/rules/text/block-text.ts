@@ -96,16 +96,12 @@ const readWritten = (found: Found, block: Members, said: boolean, type: string |
     case 'image':
     case 'image_url':
     case 'input_image':
-      found.images = true;
       return [];
     case 'document':
-      found.documents = true;
       return readDocument(found, block, said);
     case 'input_file':
-      found.documents = true;
       return readFile(found, block, said);
     case 'file': {
-      found.documents = true;
       const file = block.get('file');
       if (!isObject(file)) return [];
       const members = membersOf(file);

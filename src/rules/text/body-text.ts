@@ -19,6 +19,17 @@ export interface RequestPieces extends Beside {
   readonly thinking: boolean;
 }
 
+/** Its texts, in order. */
+export const allTexts = ({ system, messages, others }: RequestPieces): string[] => {
+  const all = [...system.text, ...system.beside];
+  for (const { text, beside } of messages) {
+    for (const each of text) all.push(each);
+    for (const each of beside) all.push(each);
+  }
+  for (const each of others) all.push(each);
+  return all;
+};
+
 /** Outermost members that no model is given. */
 const unsent: ReadonlySet<string> = new Set([
   ...['model', 'metadata', 'policy_ids', 'service_tier', 'inference_geo', 'user', 'safety_identifier'],

@@ -1,6 +1,6 @@
 import { maxBuiltOnLoop } from '../language/limits.ts';
 import type { ResponsePieces } from './answer-pieces.ts';
-import type { RequestPieces } from './body-text.ts';
+import { allTexts, type RequestPieces } from './body-text.ts';
 import { inForm } from './normal-form.ts';
 
 /** ASCII is converted this many times as fast as other text (measured). */
@@ -24,19 +24,17 @@ const unitsIn = (pieces: readonly string[], unitsOf: (text: string) => number): 
   return units;
 };
 
-const unitsOf = ({ system, messages, others }: RequestPieces, of: (text: string) => number): number => {
-  let units = unitsIn(system.text, of) + unitsIn(system.beside, of) + unitsIn(others, of);
-  for (const { text, beside } of messages) units += unitsIn(text, of) + unitsIn(beside, of) + perMessage;
-  return units;
-};
-
 /** Less than this is little text in any script. */
 const little = 4096;
+/** Cost of a message beyond its text, in units of text. */
+const perMessage = 16;
 
 /** UTF-16 units to convert before rules can read them; ASCII counts less, unless there is little. */
 export const lengthOf = (request: RequestPieces): number => {
-  const units = unitsOf(request, allUnits);
-  return units <= little ? units : unitsOf(request, asciiUnits);
+  const all = allTexts(request);
+  const besides = perMessage * request.messages.length;
+  const units = besides + unitsIn(all, allUnits);
+  return units <= little ? units : besides + unitsIn(all, asciiUnits);
 };
 
 export const answerLength = ({ text, calls }: ResponsePieces): number =>
@@ -44,6 +42,3 @@ export const answerLength = ({ text, calls }: ResponsePieces): number =>
     (units, call) => units + asciiUnits(call.arguments) + perMessage,
     unitsIn(text.text, asciiUnits) + unitsIn(text.beside, asciiUnits),
   );
-
-/** Cost of a message beyond its text, in units of text. */
-const perMessage = 16;

@@ -1,5 +1,9 @@
 import { type MessageRecord, type RootName, roots, type ToolCallRecord } from '../language/variables.ts';
-import { readField, type TextView } from './view.ts';
+import type { RuleView, TextView } from './view.ts';
+
+/** Undefined where the view does not have the group. */
+export const readField = (view: TextView, root: RootName, field: string): unknown =>
+  (view.variables[root]?.values as Readonly<Record<string, unknown>> | undefined)?.[field];
 
 /** A size by name (sizes.ts), measured once per view. */
 export const sizeIn = (view: TextView, name: string): number => {
@@ -51,4 +55,30 @@ const total = (texts: Iterable<string>): number => {
   let length = 0;
   for (const text of texts) length += text.length;
   return length;
+};
+
+/** Whether any of these fields differs between the copies. */
+export const differs = (view: RuleView, reads: Iterable<string>): boolean => {
+  for (const path of reads) {
+    let known = view.differing.get(path);
+    if (known === undefined) {
+      const { root, field } = pathIn(path);
+      known = isOther(readField(view, root, field), readField(view.folded, root, field));
+      view.differing.set(path, known);
+    }
+    if (known) return true;
+  }
+  return false;
+};
+
+const isOther = (one: unknown, other: unknown): boolean => {
+  if (Array.isArray(one)) return one.some((item, at) => isOther(textIn(item), textIn((other as unknown[])[at])));
+  if (one instanceof Map) return isOther([...one].flat(), [...(other as Map<string, string>)].flat());
+  return one !== other;
+};
+
+const textIn = (item: unknown): unknown => {
+  if (typeof item === 'string') return item;
+  const values = (item as MessageRecord | ToolCallRecord).values;
+  return 'text' in values ? values.text : [values.name, values.arguments];
 };

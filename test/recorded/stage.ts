@@ -6,7 +6,8 @@ import { KeptRequests } from '../../src/data/policy/kept-requests.ts';
 import { connect } from '../../src/data/upstream/connect.ts';
 import { loadModels } from '../../src/data/upstream/models/models.ts';
 import { messageType } from '../../src/rules/language/variables.ts';
-import { bodyView, readField } from '../../src/rules/text/view.ts';
+import { readField } from '../../src/rules/text/fields.ts';
+import { bodyView } from '../../src/rules/text/view.ts';
 import { wholeGateway } from '../support/whole-gateway.ts';
 
 /** The models of every recorded body, by the path it is sent to. */

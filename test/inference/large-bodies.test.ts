@@ -304,7 +304,7 @@ describe('what is read where', () => {
 test('an organization has sixteen bodies read at once, and the others have theirs beside it', async () => {
   const read = async (organizationId: string) => {
     const text = Buffer.from(JSON.stringify(body({ model: 'simulated' })).padEnd(large));
-    const served = { organizationId, allowedModels: null };
+    const served = { organizationId, allowedModels: null, modelAliases: null };
     return (await threads.read({ api: 'messages', body: new Uint8Array(text), served })) !== null;
   };
   const mine = Array.from({ length: 17 }, () => read('org_1'));

@@ -7,9 +7,10 @@ import type { PolicyGuard } from '../policy/guard.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { type Asked, askedOf, type LargeBody, type PassedBody, type ReadBody } from './body-reader.ts';
 import { callableModel } from './callable-model.ts';
+import type { Models } from './reading.ts';
 import { type LargeTask, type StrictTask, tokensOf, type WrittenTask } from './task.ts';
 
-export type Task<Fields> = { readonly policies: EffectivePolicies | null } & (
+export type Task<Fields> = { readonly policies: EffectivePolicies | null; readonly hosted: ConnectedModel } & (
   | { readonly strict: StrictTask | WrittenTask; readonly passed: null }
   | { readonly strict: null; readonly passed: PassedBody<Fields> }
 );
@@ -25,7 +26,7 @@ export const needOf = <Fields>({ strict, passed }: Task<Fields>): TokenNeed => s
 
 /** The model, then policies, then the body is judged (contract F.2). Credential and limits come before. */
 export const admission = <Rest extends Asked, Strict extends Rest, Fields extends Asked>(
-  models: ReadonlyMap<string, ConnectedModel>,
+  models: Models,
   guard: Pick<PolicyGuard, 'meet'>,
   judge: Judge<Strict>,
 ) => {
@@ -35,11 +36,11 @@ export const admission = <Rest extends Asked, Strict extends Rest, Fields extend
     if (isRefusal(hosted)) return hosted;
     const policies = guard.meet(principal, named);
     if (policies !== null && isRefusal(policies)) return policies;
-    if (body.passed !== null) return { policies, strict: null, passed: body.passed };
+    if (body.passed !== null) return { policies, hosted, strict: null, passed: body.passed };
     // Present unless a thread has judged it.
     const strict = body.judged === undefined ? judge(body.strict as Strict, hosted) : body.judged;
     if (isRefusal(strict)) return strict;
-    return { policies, strict: 'written' in strict ? writtenTask(strict, hosted) : strict, passed: null };
+    return { policies, hosted, strict: 'written' in strict ? writtenTask(strict, hosted) : strict, passed: null };
   };
   return {
     resolve,

@@ -8,8 +8,9 @@ import type { TokenNeed } from '../account/counts.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import type { Passing, Upstream } from '../upstream/port.ts';
 import { pricedImages, pricedImagesOnTape } from './images.ts';
-import { isServedTo } from './model-requirements.ts';
+import { namedModel, type ServedTo } from './named-model.ts';
 import { mayNameOthers, otherModelsRefusal } from './other-models.ts';
+import type { Models } from './reading.ts';
 import { searchesAllowed, searchesAllowedOnTape } from './searches.ts';
 import { hasPlainNames, spellingRefusal } from './spelling.ts';
 import type { LargeTask } from './task.ts';
@@ -61,7 +62,7 @@ export interface QuickFields<Fields> extends ReadFields<Fields> {
 
 export interface BodyRules<Strict, Fields, P extends Passing> {
   /** @param budget of values left for documents inside it (contract A.3) */
-  readonly strict: (value: Json, budget: ValueBudget) => Strict | Refused;
+  readonly strict: (value: Json, budget: ValueBudget, hosted: ConnectedModel | undefined) => Strict | Refused;
   readonly passed: PassingRules<Fields, P>;
 }
 
@@ -79,9 +80,6 @@ export interface PassingRules<Fields, P extends Passing = Passing> {
   readonly quick: (tape: Document, bytes: Buffer, model: string, hosted: ConnectedModel) => QuickFields<Fields> | null;
   readonly loose: (value: Json, hosted: ConnectedModel, tape: Document) => ReadFields<Fields> | Refused;
 }
-
-/** Decides which models are visible. */
-export type ServedTo = Parameters<typeof isServedTo>[1];
 
 export interface BodyReader<Strict, Fields, P extends Passing = Passing> {
   /** Null if the body must be parsed. */
@@ -109,11 +107,15 @@ export const readHere =
 
 /** By the model's rules (contract L.1). Invisible models get strict ones, so that they look missing. */
 export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
-  models: ReadonlyMap<string, ConnectedModel>,
+  models: Models,
   { strict: strictly, passed: rules }: BodyRules<Strict, Fields, P>,
 ): BodyReader<Strict, Fields, P> => {
-  const readStrictly = (value: Json, budget: ValueBudget): ReadBody<Strict, Fields, P> | Refused => {
-    const strict = strictly(value, budget);
+  const readStrictly = (
+    value: Json,
+    budget: ValueBudget,
+    hosted: ConnectedModel | undefined,
+  ): ReadBody<Strict, Fields, P> | Refused => {
+    const strict = strictly(value, budget, hosted);
     return strict instanceof Refused ? strict : { strict, passed: null };
   };
   const { api } = rules;
@@ -128,16 +130,15 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     }
     return known;
   };
-  const passingModel = (name: unknown, principal: ServedTo): PassingModel<P> | null => {
-    const hosted = typeof name === 'string' ? models.get(name) : undefined;
-    return hosted !== undefined && isServedTo(hosted.model, principal) ? passingOf(hosted) : null;
-  };
+  const modelOf = (name: unknown, principal: ServedTo): ConnectedModel | undefined =>
+    typeof name === 'string' ? namedModel(models, name, principal) : undefined;
 
   /** Null if the body must be parsed. */
   const readQuickly = (bytes: Buffer, principal: ServedTo): PassedBody<Fields, P> | null => {
     if (bytes.length > mostQuickBytes || !tape.scan(bytes, mostQuickValues)) return null;
     const name = quickModel(tape);
-    const hosted = passingModel(name, principal);
+    const found = modelOf(name, principal);
+    const hosted = found && passingOf(found);
     if (principal.allowedModels !== null && mayNameOthers(tape, bytes)) return null;
     const quick = hosted && hasPlainNames(tape) && rules.quick(tape, bytes, name!, hosted);
     if (!quick) return null;
@@ -178,8 +179,9 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const budget = valueBudget();
     const value = parseJson(bytes, budget);
     if (value instanceof Refused) return value;
-    const hosted = passingModel(value.model, principal);
-    if (hosted === null) return readStrictly(value, budget);
+    const found = modelOf(value.model, principal);
+    const hosted = found && passingOf(found);
+    if (!hosted) return readStrictly(value, budget, found);
     const misspelt = spelling(value);
     if (misspelt !== null) return new Refused(misspelt);
     const others = principal.allowedModels === null ? null : otherModelsRefusal(value);

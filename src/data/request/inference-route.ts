@@ -11,18 +11,17 @@ import type { AnswerWatch } from '../reply/answer-watch.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
 import { passedHeaders } from '../reply/passed-headers.ts';
 import { abandoned, passedReply, translatedReply } from '../reply/reply.ts';
-import type { ConnectedModel } from '../upstream/connect.ts';
 import { admission, needOf } from './admission.ts';
 import { type Asked, askedOf, type LargeBody, type ReadBody, readHere } from './body-reader.ts';
 import { callErrors, foreignErrors } from './call-errors.ts';
 import { type LargeBodies, withLarge } from './large-bodies.ts';
 import { copyOf, policed, viewOf } from './policed.ts';
-import type { Reading } from './reading.ts';
+import type { Models, Reading } from './reading.ts';
 import { bytesOf, imagesOf, searchesOf, subjectOf } from './subject.ts';
 import { tokensOf } from './task.ts';
 
 export interface InferenceOptions {
-  readonly models: ReadonlyMap<string, ConnectedModel>;
+  readonly models: Models;
   /** Absent in tests. */
   readonly policies?: PolicyGuard;
   /** Absent in tests: the event loop reads them. */
@@ -89,10 +88,11 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
         const { requestId } = head;
         const task = resolve({ body, principal });
         if (isRefusal(task)) return failure(task, family, requestId);
-        const { model, stream, policy_ids: named } = askedOf(body);
+        const { model: name, stream, policy_ids: named } = askedOf(body);
+        const { model: hosted } = task.hosted;
+        const { id: model } = hosted;
         watched?.aims(model);
         const isStreamed = stream === true;
-        const hosted = models.get(model)!.model;
         // The bytes of the body are valid for this step only.
         let outgoing: Buffer | undefined;
         const bytes = (): Buffer => {
@@ -110,7 +110,17 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
           const { estimatedTokens, maxTokens } = need;
           const images = imagesOf(task, hosted);
           const searches = searchesOf(task);
-          const metered = { requestId, model, api: api.name, estimatedTokens, images, searches, maxTokens };
+          const requestedModel = name === model ? undefined : name;
+          const metered = {
+            requestId,
+            model,
+            requestedModel,
+            api: api.name,
+            estimatedTokens,
+            images,
+            searches,
+            maxTokens,
+          };
           const opening = allowance.meter(metered);
           const id = answerId();
           const form = api.form(body, id, head);
@@ -129,7 +139,7 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
             const generation = { form, estimatedTokens, account, hold, requestId, trace, signal, watch };
             if (task.passed === null) return translatedReply(task.strict, isStreamed, generation, timing);
             const { passing, hidesUsage } = task.passed;
-            const passed = { body: outgoingBody!, id, model, headers: passedOn!, hidesUsage };
+            const passed = { body: outgoingBody!, id, model: name, headers: passedOn!, hidesUsage };
             return passedReply(passing, passed, isStreamed, generation, timing);
           };
           return ask();

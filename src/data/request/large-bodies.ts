@@ -8,6 +8,7 @@ import { largeEntry } from '../large-place.ts';
 import { type DeclaredModel, withoutCredentials } from '../upstream/models/models.ts';
 import type { Passing } from '../upstream/port.ts';
 import type { Asked, BodyReader, LargeBody, ReadBody } from './body-reader.ts';
+import { namedModel } from './named-model.ts';
 import type { LargeApi, LargeJob, LargeRead } from './read-large.ts';
 import type { Models } from './reading.ts';
 
@@ -109,22 +110,25 @@ export const withLarge =
   (call: InferenceCall<ReadBody<Rest, Fields, P> | LargeBody>): Reply | Promise<Reply> => {
     const { body, head, principal } = call;
     if (!('large' in body)) return handle(call, body);
-    const { organizationId, allowedModels } = principal;
-    const job = { api, body: body.large, served: { organizationId, allowedModels } };
+    const { organizationId, allowedModels, modelAliases } = principal;
+    const job = { api, body: body.large, served: { organizationId, allowedModels, modelAliases } };
     return large!.read(job).then((made): Reply | Promise<Reply> => {
       if (made === null) return failure(refusal('server_busy'), family, head.requestId);
       const read = made as LargeRead<Rest, Fields>;
       if ('fault' in read) throw new Error(`A large body could not be read: ${read.fault}`);
       if ('refusal' in read) return failure(read.refusal, family, head.requestId);
+      const asked = 'strict' in read ? read.strict : read.passed.fields;
+      const hosted = namedModel(models, asked.model, principal);
+      // The models were replaced during the read.
+      if (hosted?.model.id !== read.id)
+        return failure(refusal('model_not_found', { param: 'model' }), family, head.requestId);
       if ('strict' in read) {
         const { strict, judged } = read;
         return handle(call, { strict, passed: null, ...(judged && { judged }) });
       }
       const { body: outgoing, ...passed } = read.passed;
       const bytes = Buffer.from(outgoing.buffer, outgoing.byteOffset, outgoing.byteLength);
-      const hosted = models.get(passed.fields.model);
       const passing = hosted && reader.passing(hosted.upstream);
-      // The models were replaced during the read.
       if (!passing) return failure(refusal('model_not_found', { param: 'model' }), family, head.requestId);
       return handle(call, { strict: null, passed: { ...passed, passing, bytes: () => bytes } });
     });

@@ -3,8 +3,9 @@ import { isRefusal, type Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
 import { jsonText } from '../../json/exact-number.ts';
 import type { Passing, Purpose } from '../upstream/port.ts';
-import type { Asked, PassedBody, ServedTo } from './body-reader.ts';
+import { type Asked, askedOf, type PassedBody } from './body-reader.ts';
 import { pricedImages } from './images.ts';
+import { namedModel, type ServedTo } from './named-model.ts';
 import type { Models, Reading } from './reading.ts';
 import type { LargeTask } from './task.ts';
 
@@ -15,12 +16,15 @@ export interface LargeJob {
 }
 export type LargeApi = 'messages' | 'count' | 'chat.completions' | 'responses';
 
-/** Plain data without conversation objects: transferring them costs as much as parsing. */
+/** With the id of the model that it was read for. Plain data without conversation objects: transferring them costs as much as parsing. */
 export type LargeRead<Rest, Fields> =
   | { readonly refusal: Refusal }
-  | { readonly passed: Omit<PassedBody<Fields>, 'passing' | 'bytes'> & { readonly body: Uint8Array } }
-  /** `judged` is undefined for an unknown model. */
-  | { readonly strict: Rest; readonly judged: LargeTask | Refusal | undefined }
+  | {
+      readonly passed: Omit<PassedBody<Fields>, 'passing' | 'bytes'> & { readonly body: Uint8Array };
+      readonly id: string;
+    }
+  /** `judged` is undefined for a model that the caller cannot see. */
+  | { readonly strict: Rest; readonly judged: LargeTask | Refusal | undefined; readonly id: string | undefined }
   | { readonly fault: string };
 
 /** Also writes it out for the upstream. */
@@ -32,21 +36,22 @@ export const readLarge = <Rest extends Asked, Strict extends Rest, Fields extend
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const read = reader.whole(bytes, served);
   if (read instanceof Refused) return { refusal: plain(read.refusal) };
+  const hosted = namedModel(models, askedOf(read).model, served);
+  const id = hosted?.model.id;
   if (read.passed !== null) {
     const { passing: _, bytes: outgoing, ...passed } = read.passed;
-    return { passed: { ...passed, body: outgoing() } };
+    return { passed: { ...passed, body: outgoing() }, id: id! };
   }
   const { strict } = read;
   const rest = restOf(strict);
-  const hosted = models.get(rest.model);
-  if (hosted === undefined) return { strict: rest, judged: undefined };
+  if (hosted === undefined) return { strict: rest, judged: undefined, id };
   const task = judge(strict, hosted);
-  if (isRefusal(task)) return { strict: rest, judged: plain(task) };
+  if (isRefusal(task)) return { strict: rest, judged: plain(task), id };
   const { upstream, request, metadata, ...need } = task;
   const written = upstream.written!(request, purposeOf(api, rest));
   const text = Buffer.from(jsonText({ ...request, metadata }));
   const images = pricedImages(hosted.model, 'messages', request);
-  return { strict: rest, judged: { ...need, images, text, most: request.max_tokens, written } };
+  return { strict: rest, judged: { ...need, images, text, most: request.max_tokens, written }, id };
 };
 
 const purposeOf = (api: LargeApi, { stream }: Asked): Purpose => {

@@ -2,6 +2,7 @@ import type { ConnectedModel } from '../upstream/connect.ts';
 import type { Passing } from '../upstream/port.ts';
 import type { Judge } from './admission.ts';
 import type { Asked, BodyReader } from './body-reader.ts';
+import type { NamedModels } from './named-model.ts';
 
 /** On the event loop, or for large bodies in a thread (contract A.3). @typeParam Rest needed after judgement */
 export interface Reading<Rest extends Asked, Strict extends Rest, Fields extends Asked, P extends Passing = Passing> {
@@ -11,4 +12,4 @@ export interface Reading<Rest extends Asked, Strict extends Rest, Fields extends
   readonly rest: (strict: Strict) => Rest;
 }
 
-export type Models = ReadonlyMap<string, ConnectedModel>;
+export type Models = ReadonlyMap<string, ConnectedModel> & NamedModels<ConnectedModel>;

@@ -24,7 +24,7 @@ export type ChatRest = TranslatedRest & Said;
 
 export const chatReading = (models: Models): Reading<ChatRest, ChatInput, PassedChat> => ({
   reader: bodyReader(models, {
-    strict: translatingReader(models, {
+    strict: translatingReader({
       schema: chatBody,
       translate: chatToMessages,
       maximumOf: ({ max_completion_tokens: most, max_tokens: old }) => most ?? old,

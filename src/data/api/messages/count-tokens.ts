@@ -58,8 +58,9 @@ export const countTokensRoute = (
       const { requestId } = head;
       const task = resolve({ body, principal });
       if (isRefusal(task)) return failure(task, 'messages', requestId);
-      const { model, policy_ids: named } = askedOf(body);
-      const hosted = models.get(model)!;
+      const { policy_ids: named } = askedOf(body);
+      const { hosted } = task;
+      const { id: model } = hosted.model;
       call.watched?.aims(model);
       // The bytes of the body are valid for this step only.
       const outgoing = bytesOf(task);

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { Refused } from '../../../http/refused.ts';
 import { checker } from '../../../http/routing/endpoint.ts';
 import { bodyReader } from '../../request/body-reader.ts';
+import type { Models } from '../../request/reading.ts';
 import { turnsOf } from '../../request/served-tools.ts';
-import type { ConnectedModel } from '../../upstream/connect.ts';
 import { type Estimable, estimateInputTokens } from '../../upstream/estimate.ts';
 import type { MessagesPassing } from '../../upstream/port.ts';
 import { messagesState, messagesStateRefusal } from './messages-state.ts';
@@ -22,7 +22,7 @@ interface Schemas<Strict, Fields extends PassedCount> {
 }
 
 export const messagesReader = <Strict, Fields extends PassedCount>(
-  models: ReadonlyMap<string, ConnectedModel>,
+  models: Models,
   schemas: Schemas<Strict, Fields>,
 ) => {
   const strictly = strictCheck(schemas.strict, 'messages');

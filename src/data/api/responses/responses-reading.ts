@@ -22,7 +22,7 @@ export type ResponsesRest = TranslatedRest & Said;
 
 export const responsesReading = (models: Models): Reading<ResponsesRest, ResponsesInput, PassedResponses> => ({
   reader: bodyReader(models, {
-    strict: translatingReader(models, {
+    strict: translatingReader({
       schema: responsesBody,
       translate: responsesToMessages,
       maximumOf: ({ max_output_tokens: most }) => most,

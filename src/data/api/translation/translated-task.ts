@@ -50,18 +50,24 @@ interface TranslationRules<Body extends Asked, Extra> {
   readonly extra: (body: Body) => Extra;
 }
 
-export const translatingReader = <Body extends Asked, Extra extends object>(
-  models: ReadonlyMap<string, ConnectedModel>,
-  { schema, translate, maximumOf, extra }: TranslationRules<Body, Extra>,
-) => {
+export const translatingReader = <Body extends Asked, Extra extends object>({
+  schema,
+  translate,
+  maximumOf,
+  extra,
+}: TranslationRules<Body, Extra>) => {
   const own = strictCheck(schema, 'chat');
   const asMessages = strictCheck(messagesBody, 'messages');
-  return (value: unknown, budget: ValueBudget): (TranslatedInput & Extra) | Refused => {
+  return (
+    value: unknown,
+    budget: ValueBudget,
+    hosted: ConnectedModel | undefined,
+  ): (TranslatedInput & Extra) | Refused => {
     const checked = own(value);
     if (checked instanceof Refused) return checked;
     const request = checked as Body;
     const { model, policy_ids, stream } = request;
-    const mostTokens = models.get(model)?.model.max_output_length ?? 1;
+    const mostTokens = hosted?.model.max_output_length ?? 1;
     const translated = translate(request, { mostTokens, budget });
     if (isFault(translated)) return new Refused(bodyRefusal(request, translated));
     const { placeOf } = translated;

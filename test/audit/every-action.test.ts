@@ -152,6 +152,11 @@ const administration = async () => {
       await change('project.models_allowed', onProject, 'POST', `/projects/${id}`, { allowed_models });
     },
     async () => {
+      const { id } = random.of(projects);
+      const model_aliases = { [`a${asked}`]: 'weir-sim-1' };
+      await change('project.models_aliased', onProject, 'POST', `/projects/${id}`, { model_aliases });
+    },
+    async () => {
       if (projects.length < 3) return newProject();
       const project = random.of(projects);
       await change('project.archived', onProject, 'POST', `/projects/${project.id}/archive`);

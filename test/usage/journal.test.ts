@@ -116,6 +116,7 @@ describe('the journal', () => {
       ...tokens,
       ...cached,
       details,
+      requested_model: 'a'.repeat(200),
       ...{ usage_source: 'estimated', micro_dollars: most, settled_at: most, duration_ms: most, first_token_ms: most },
     });
     const { length } = lineOf({ kind: 'settled', settlement: longest });

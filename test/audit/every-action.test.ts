@@ -284,7 +284,7 @@ test(`${wanted} random administrative actions are ${wanted} complete records of 
     list.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
   expect(records).toHaveLength(mine.changes.length);
   expect(byRequest(records)).toEqual(byRequest(mine.changes));
-  expect(new Set(records.map(({ type }) => type)).size).toBe(17);
+  expect(new Set(records.map(({ type }) => type)).size).toBe(18);
   for (const { index, event, stub, proof } of events) {
     const leaf = Buffer.from(leafHash(stub ?? event), 'base64');
     const path = proof.map((hash: string) => Buffer.from(hash, 'base64'));

@@ -74,9 +74,12 @@ beforeAll(async () => {
     { id: 'small', context_length: 50, max_output_length: 50, passthrough: false, upstream: anthropic },
     { id: 'theirs', dedicated_to: 'org_2', upstream: anthropic },
   ];
-  declared = loadModels(JSON.stringify({ models: entries.map((each) => ({ ...all, ...each })) }), {
-    KEY: 'sk-canary-aa01',
-  });
+  declared = loadModels(
+    JSON.stringify({ models: entries.map((each) => ({ ...all, aliases: [`also/${each.id}`], ...each })) }),
+    {
+      KEY: 'sk-canary-aa01',
+    },
+  );
   models = connect(declared, { clock: manualClock() });
   threads = openLargeBodies(declared);
 });
@@ -298,6 +301,26 @@ describe('what is read where', () => {
       );
     expect(keys(declared).every((key) => key.reveal() === 'sk-canary-aa01')).toBe(true);
     expect(keys(withoutCredentials(declared)).every((key) => key.reveal() === '')).toBe(true);
+  });
+});
+
+describe('a body for a model by its alias', () => {
+  const aliases = ['also/strict', 'also/chat', 'also/messages', 'also/others', 'also/theirs', 'also/none'];
+  test.each(aliases)('%s is read as on the event loop', async (model) => {
+    for (const api of ['messages', 'count', 'chat', 'responses'] as const) {
+      const { isRead, status } = await same(api, { ...conversations[api][0], model });
+      // What passes through is read in a thread above a megabyte only.
+      if (model === 'also/strict' || model === 'also/chat') expect(isRead).toBe(true);
+      expect(status === 404).toBe(['also/theirs', 'also/none'].includes(model));
+    }
+  });
+
+  test('that is another’s since it was read is sent nowhere', async () => {
+    for (const model of ['also/messages', 'also/strict']) {
+      const read: LargeBodies['read'] = async (job) => ({ ...(await threads.read(job))!, id: 'another' });
+      const outcome = await outcomeOf(routeOf('messages', { large: { read } }), body({ model }), 2 ** 20 + 1);
+      expect([outcome.status, outcome.sent]).toEqual([404, undefined]);
+    }
   });
 });
 

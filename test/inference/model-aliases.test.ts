@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 afterEach(async () => {
-  await update({ model_aliases: null, allowed_models: null });
+  await update({ model_aliases: {}, allowed_models: null });
 });
 
 const update = (body: object, of = stage.mine) =>
@@ -180,7 +180,7 @@ describe('a model that the project may not call', () => {
     expect((await ask1('house/sonnet')).status).toBe(200);
     await update({ model_aliases: { 'to-owned': 'owned' } }, stage.other);
     for (const name of ['house/owned', 'to-owned']) await missing(name, stage.other);
-    await update({ model_aliases: null }, stage.other);
+    await update({ model_aliases: {} }, stage.other);
   });
 
   test('of another organization leaves its names to others', async () => {
@@ -302,7 +302,7 @@ describe('the aliases of a project', () => {
     const before = stage.at.store.log.length;
     await update({ model_aliases: { mine: 'not-declared-yet', 'claude-*': 'sim' } });
     expect(stage.at.store.log).toHaveLength(before);
-    expect((await update({ model_aliases: null })).body.model_aliases).toEqual({});
+    expect((await update({ model_aliases: {} })).body.model_aliases).toEqual({});
   });
 
   test.each([

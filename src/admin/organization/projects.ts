@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { activeProjectRows, type ProjectRow, projectKeyOf, projectRows } from '../../../projections/projects.ts';
+import { aliasSchema, mostAliases } from '../../aliases.ts';
 import { seconds } from '../../clock.ts';
 import type { AdminPrincipal } from '../../data/access/principal.ts';
-import { aliasSchema, mostAliases } from '../../data/upstream/models/aliases.ts';
 import type { ProjectChange } from '../../domain/project/project.ts';
 import { fault } from '../../errors.ts';
 import { flag } from '../../http/request/query.ts';
@@ -38,7 +38,7 @@ const allowedModels = z
   .refine((ids) => new Set(ids).size === ids.length, { error: 'Must not list a model twice.' })
   .meta({ uniqueItems: true });
 
-/** By alias; null is none. */
+/** Ids of models by alias. */
 const modelAliases = z
   .record(aliasSchema, modelId)
   .refine((aliases) => Object.keys(aliases).length <= mostAliases, {
@@ -179,12 +179,12 @@ const updateRoute = (admin: Administration, hasModel: HasModel): Route =>
       .strictObject({
         name: optional(name),
         allowed_models: allowedModels.nullable().optional(),
-        model_aliases: modelAliases.nullable().optional(),
+        model_aliases: optional(modelAliases),
       })
       .meta({
         not: {
-          properties: { name: { type: 'null' } },
-          not: { anyOf: [{ required: ['allowed_models'] }, { required: ['model_aliases'] }] },
+          properties: { name: { type: 'null' }, model_aliases: { type: 'null' } },
+          not: { required: ['allowed_models'] },
         },
       }),
     replies: { 200: { description: 'The project', schema: projectObject } },
@@ -198,7 +198,7 @@ const updateRoute = (admin: Administration, hasModel: HasModel): Route =>
       const input: ProjectChange = {
         ...(name !== undefined && { name }),
         ...(allowed !== undefined && { allowedModels: allowed }),
-        ...(aliases !== undefined && { modelAliases: aliases ?? {}, isModel: (id) => hasModel(organizationId, id) }),
+        ...(aliases !== undefined && { modelAliases: aliases, isModel: (id) => hasModel(organizationId, id) }),
       };
       const { id } = call.found;
       const result = await execute(() => admin.aggregates.project.dispatch(id, 'update', input, contextOf(call)), {

@@ -1,12 +1,11 @@
 import { type CredentialRow, credentialDigests, credentialRows } from '../../../projections/credentials.ts';
 import { organizationRows } from '../../../projections/organizations.ts';
-import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
+import { type ProjectRow, projectKeyOf, projectRows } from '../../../projections/projects.ts';
 import { idOf } from '../../../projections/recorded.ts';
-import type { ModelAliases } from '../../domain/project/project.ts';
+import { type AliasTable, aliasTable } from '../../aliases.ts';
 import type { Code } from '../../errors.ts';
 import type { ReadModels } from '../../kernel/projections/projection.ts';
 import type { Recorded } from '../../kernel/store/store.ts';
-import { type AliasTable, aliasTable } from '../upstream/models/aliases.ts';
 import type { Identity, Principal } from './principal.ts';
 
 /** The secret was proven, so the reason may be shown (contract A.5). */
@@ -133,7 +132,7 @@ const setOf = (permissions: readonly string[]): ReadonlySet<string> => {
 /** Shared too: lists of models are made once for each. */
 const tables = new Map<string, AliasTable | null>();
 
-const tableOf = (aliases: ModelAliases): AliasTable | null => {
+const tableOf = (aliases: ProjectRow['modelAliases']): AliasTable | null => {
   const entries = Object.entries(aliases);
   if (entries.length === 0) return null;
   const key = JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)));

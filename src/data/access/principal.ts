@@ -1,4 +1,4 @@
-import type { AliasTable } from '../upstream/models/aliases.ts';
+import type { AliasTable } from '../../aliases.ts';
 
 /** What the gate finds at the headers of a request. */
 

@@ -7,7 +7,7 @@ import type { PolicyGuard } from '../policy/guard.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { type Asked, askedOf, type LargeBody, type PassedBody, type ReadBody } from './body-reader.ts';
 import { callableModel } from './callable-model.ts';
-import type { Models } from './reading.ts';
+import type { Models } from './named-model.ts';
 import { type LargeTask, type StrictTask, tokensOf, type WrittenTask } from './task.ts';
 
 export type Task<Fields> = { readonly policies: EffectivePolicies | null; readonly hosted: ConnectedModel } & (

@@ -2,8 +2,7 @@ import { type Refusal, refusal } from '../../errors.ts';
 import type { ProjectPrincipal } from '../access/principal.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { isLocked } from './model-requirements.ts';
-import { namedModel } from './named-model.ts';
-import type { Models } from './reading.ts';
+import { type Models, namedModel } from './named-model.ts';
 
 /** Unspecified: `Retry-After` of a model that is not ready. */
 const notReadySeconds = 30;

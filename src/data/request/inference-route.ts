@@ -15,8 +15,9 @@ import { admission, needOf } from './admission.ts';
 import { type Asked, askedOf, type LargeBody, type ReadBody, readHere } from './body-reader.ts';
 import { callErrors, foreignErrors } from './call-errors.ts';
 import { type LargeBodies, withLarge } from './large-bodies.ts';
+import type { Models } from './named-model.ts';
 import { copyOf, policed, viewOf } from './policed.ts';
-import type { Models, Reading } from './reading.ts';
+import type { Reading } from './reading.ts';
 import { bytesOf, imagesOf, searchesOf, subjectOf } from './subject.ts';
 import { tokensOf } from './task.ts';
 

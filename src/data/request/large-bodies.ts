@@ -8,9 +8,8 @@ import { largeEntry } from '../large-place.ts';
 import { type DeclaredModel, withoutCredentials } from '../upstream/models/models.ts';
 import type { Passing } from '../upstream/port.ts';
 import type { Asked, BodyReader, LargeBody, ReadBody } from './body-reader.ts';
-import { namedModel } from './named-model.ts';
+import { type Models, namedModel } from './named-model.ts';
 import type { LargeApi, LargeJob, LargeRead } from './read-large.ts';
-import type { Models } from './reading.ts';
 
 /** At most so many bodies at once, each with a bounded heap. */
 const threads = { most: 2, mostOfOne: 2 };

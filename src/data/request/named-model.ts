@@ -1,5 +1,6 @@
+import { type AliasTable, aliased } from '../../aliases.ts';
 import type { ProjectPrincipal } from '../access/principal.ts';
-import { type AliasTable, aliased } from '../upstream/models/aliases.ts';
+import type { ConnectedModel } from '../upstream/connect.ts';
 import type { Model } from '../upstream/models/models.ts';
 import { existsFor, isServedTo } from './model-requirements.ts';
 
@@ -11,6 +12,8 @@ export interface NamedModels<T> {
   /** Of the models file; absent or null if it has none. */
   readonly aliases?: AliasTable | null;
 }
+
+export type Models = ReadonlyMap<string, ConnectedModel> & NamedModels<ConnectedModel>;
 
 /** The model that a caller means by a name: by its id, an alias of the project, or one of the file (contract A.4). */
 export const namedModel = <T extends { readonly model: Model }>(

@@ -5,8 +5,8 @@ import { jsonText } from '../../json/exact-number.ts';
 import type { Passing, Purpose } from '../upstream/port.ts';
 import { type Asked, askedOf, type PassedBody } from './body-reader.ts';
 import { pricedImages } from './images.ts';
-import { namedModel, type ServedTo } from './named-model.ts';
-import type { Models, Reading } from './reading.ts';
+import { type Models, namedModel, type ServedTo } from './named-model.ts';
+import type { Reading } from './reading.ts';
 import type { LargeTask } from './task.ts';
 
 export interface LargeJob {

@@ -1,8 +1,6 @@
-import type { ConnectedModel } from '../upstream/connect.ts';
 import type { Passing } from '../upstream/port.ts';
 import type { Judge } from './admission.ts';
 import type { Asked, BodyReader } from './body-reader.ts';
-import type { NamedModels } from './named-model.ts';
 
 /** On the event loop, or for large bodies in a thread (contract A.3). @typeParam Rest needed after judgement */
 export interface Reading<Rest extends Asked, Strict extends Rest, Fields extends Asked, P extends Passing = Passing> {
@@ -11,5 +9,3 @@ export interface Reading<Rest extends Asked, Strict extends Rest, Fields extends
   /** Plain data without the conversation. */
   readonly rest: (strict: Strict) => Rest;
 }
-
-export type Models = ReadonlyMap<string, ConnectedModel> & NamedModels<ConnectedModel>;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { type AliasTable, aliasTable } from '../../aliases.ts';
 import type { Clock } from '../../clock.ts';
 import { Secret } from '../../secrets/secret.ts';
 import { anthropicUpstream } from './anthropic/anthropic.ts';
 import { balanced, newMember, type UpstreamHealth } from './balance/balanced.ts';
 import type { Member } from './balance/first-of.ts';
-import { type AliasTable, aliasTable } from './models/aliases.ts';
 import type { DeclaredModel, Model } from './models/models.ts';
 import { openaiUpstream } from './openai/openai.ts';
 import type { Upstream } from './port.ts';

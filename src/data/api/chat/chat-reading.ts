@@ -1,7 +1,8 @@
 import type { Refusal } from '../../../errors.ts';
 import { bodyReader } from '../../request/body-reader.ts';
 import { bodyRefusal } from '../../request/body-refusal.ts';
-import type { Models, Reading } from '../../request/reading.ts';
+import type { Models } from '../../request/named-model.ts';
+import type { Reading } from '../../request/reading.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import {
   judgeTranslated,

@@ -1,5 +1,6 @@
 import { metadataOf } from '../../../rules/text/body-text.ts';
-import type { Models, Reading } from '../../request/reading.ts';
+import type { Models } from '../../request/named-model.ts';
+import type { Reading } from '../../request/reading.ts';
 import { estimateInputTokens } from '../../upstream/estimate.ts';
 import type { GenerateRequest, MessagesPassing } from '../../upstream/port.ts';
 import { countRequest } from './generate-request.ts';

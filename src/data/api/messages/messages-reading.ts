@@ -1,4 +1,5 @@
-import type { Models, Reading } from '../../request/reading.ts';
+import type { Models } from '../../request/named-model.ts';
+import type { Reading } from '../../request/reading.ts';
 import type { MessagesPassing } from '../../upstream/port.ts';
 import { type MessagesBody, messagesBody } from './messages-schema.ts';
 import { passingBody } from './passing-schema.ts';

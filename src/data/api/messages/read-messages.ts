@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { Refused } from '../../../http/refused.ts';
 import { checker } from '../../../http/routing/endpoint.ts';
 import { bodyReader } from '../../request/body-reader.ts';
-import type { Models } from '../../request/reading.ts';
+import type { Models } from '../../request/named-model.ts';
 import { turnsOf } from '../../request/served-tools.ts';
 import { type Estimable, estimateInputTokens } from '../../upstream/estimate.ts';
 import type { MessagesPassing } from '../../upstream/port.ts';

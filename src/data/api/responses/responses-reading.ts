@@ -1,5 +1,6 @@
 import { bodyReader } from '../../request/body-reader.ts';
-import type { Models, Reading } from '../../request/reading.ts';
+import type { Models } from '../../request/named-model.ts';
+import type { Reading } from '../../request/reading.ts';
 import {
   judgeTranslated,
   restOfTranslated,

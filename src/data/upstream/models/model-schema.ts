@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { aliasSchema, idSchema as id, mostAliases } from '../../../aliases.ts';
 import type { Secret } from '../../../secrets/secret.ts';
 import type { PinnedCa } from '../http1/trust.ts';
 import { tierName, usualTiers } from '../service-tiers.ts';
-import { aliasSchema, idSchema as id, mostAliases } from './aliases.ts';
 import { baseUrlSchema } from './base-url.ts';
 import { samplingLimitsSchema, samplingParameters } from './sampling-limits.ts';
 

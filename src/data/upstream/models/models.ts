@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { aliasSchema } from '../../../aliases.ts';
 import { Secret } from '../../../secrets/secret.ts';
-import { aliasSchema } from './aliases.ts';
 import { readCaFile } from './ca-file.ts';
 import { defaultModels } from './default-models.ts';
 import { faultyAt } from './json-place.ts';

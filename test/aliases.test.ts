@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aliased, aliasSchema, aliasTable, mostAliases } from '../../src/data/upstream/models/aliases.ts';
-import { loadModels } from '../../src/data/upstream/models/models.ts';
+import { aliased, aliasSchema, aliasTable, mostAliases } from '../src/aliases.ts';
+import { loadModels } from '../src/data/upstream/models/models.ts';
 
 const find = (aliases: Readonly<Record<string, string>>, name: string, exists?: (model: string) => boolean) => {
   const table = aliasTable(Object.entries(aliases));

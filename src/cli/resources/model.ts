@@ -32,13 +32,13 @@ export const modelCommand = (terminal: Terminal): Command => {
       const rows = declared.map(
         ({ model: { id, aliases, context_length, max_output_length, pricing }, upstreams }) => ({
           id,
-          aliases,
           upstream: upstreams[0]!.upstream.kind,
           upstreams: upstreams.length,
           context_length,
           max_output_length,
           prompt: pricing.prompt,
           completion: pricing.completion,
+          aliases,
         }),
       );
       show(terminal, rows, options, { id: 'id' });

@@ -9,6 +9,7 @@ import { messagesRoute } from '../../src/data/api/messages/messages.ts';
 import { responsesRoute } from '../../src/data/api/responses/responses.ts';
 import type { EffectivePolicies } from '../../src/data/policy/effective.ts';
 import { noPolicies, type PolicyGuard } from '../../src/data/policy/guard.ts';
+import type { LargeRead } from '../../src/data/request/handed-over.ts';
 import { type LargeBodies, openLargeBodies } from '../../src/data/request/large-bodies.ts';
 import { type ConnectedModels, connect } from '../../src/data/upstream/connect.ts';
 import { type DeclaredModel, loadModels, withoutCredentials } from '../../src/data/upstream/models/models.ts';
@@ -74,9 +75,12 @@ beforeAll(async () => {
     { id: 'small', context_length: 50, max_output_length: 50, passthrough: false, upstream: anthropic },
     { id: 'theirs', dedicated_to: 'org_2', upstream: anthropic },
   ];
-  declared = loadModels(JSON.stringify({ models: entries.map((each) => ({ ...all, ...each })) }), {
-    KEY: 'sk-canary-aa01',
-  });
+  declared = loadModels(
+    JSON.stringify({ models: entries.map((each) => ({ ...all, aliases: [`also/${each.id}`], ...each })) }),
+    {
+      KEY: 'sk-canary-aa01',
+    },
+  );
   models = connect(declared, { clock: manualClock() });
   threads = openLargeBodies(declared);
 });
@@ -304,10 +308,33 @@ describe('what is read where', () => {
   });
 });
 
+describe('a body for a model by its alias', () => {
+  const aliases = ['also/strict', 'also/chat', 'also/messages', 'also/others', 'also/theirs', 'also/none'];
+  test.each(aliases)('%s is read as on the event loop', async (model) => {
+    for (const api of ['messages', 'count', 'chat', 'responses'] as const) {
+      const { isRead, status } = await same(api, { ...conversations[api][0], model });
+      // What passes through is read in a thread above a megabyte only.
+      if (model === 'also/strict' || model === 'also/chat') expect(isRead).toBe(true);
+      expect(status === 404).toBe(['also/theirs', 'also/none'].includes(model));
+    }
+  });
+
+  test('that is another’s since it was read is sent nowhere', async () => {
+    for (const model of ['also/messages', 'also/strict']) {
+      const read: LargeBodies['read'] = async (job) => {
+        const { prepared } = (await threads.read(job)) as Extract<LargeRead, { prepared: unknown }>;
+        return { prepared: { ...prepared, modelId: 'another' } };
+      };
+      const outcome = await outcomeOf(routeOf('messages', { large: { read } }), body({ model }), 2 ** 20 + 1);
+      expect([outcome.status, outcome.sent]).toEqual([404, undefined]);
+    }
+  });
+});
+
 test('an organization has sixteen bodies read at once, and the others have theirs beside it', async () => {
   const read = async (organizationId: string) => {
     const text = Buffer.from(JSON.stringify(body({ model: 'simulated' })).padEnd(large));
-    const served = { organizationId, allowedModels: null };
+    const served = { organizationId, allowedModels: null, modelAliases: null };
     return (await threads.read({ api: 'messages', body: new Uint8Array(text), served })) !== null;
   };
   const mine = Array.from({ length: 17 }, () => read('org_1'));

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { fault } from '../../../errors.ts';
 import { type Head, type Reply, type Route, route } from '../../../http/route.ts';
 import type { ProjectPrincipal } from '../../access/principal.ts';
-import { isServedTo } from '../../request/model-requirements.ts';
+import type { ServedTo } from '../../request/named-model.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import { describeModel, modelList, modelResource } from './model-resource.ts';
+import { namesOf } from './names.ts';
 
 export interface ModelsOptions {
   readonly models: () => readonly Model[];
@@ -25,6 +26,7 @@ const wholePage = (models: readonly Model[]) => ({
 
 /** Prepared as bytes: benchmarks use this route to measure the gateway's own cost. */
 const listsOf = (all: readonly Model[], ownedBy: string) => {
+  const names = namesOf(all);
   const repliesTo = (served: readonly Model[], versioned: boolean): readonly Reply[] =>
     [false, true].flatMap((credited) =>
       tiers.map((tier) => {
@@ -33,27 +35,33 @@ const listsOf = (all: readonly Model[], ownedBy: string) => {
         return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify(body)) });
       }),
     );
-  const listsFor = (organizationId: string, allowedModels: ReadonlySet<string> | null = null) => {
-    const served = all.filter((model) => isServedTo(model, { organizationId, allowedModels }));
+  const listsFor = (principal: ServedTo) => {
+    const served = names.seenBy(principal);
     return { plain: repliesTo(served, false), versioned: repliesTo(served, true) };
   };
-  const shared = listsFor('');
+  const toAll = { organizationId: '', allowedModels: null, modelAliases: null };
+  const shared = listsFor(toAll);
   const owners = new Set(all.map(({ dedicated_to: owner }) => owner).filter((owner) => owner !== undefined));
-  const dedicated = new Map([...owners].map((owner) => [owner, listsFor(owner)]));
+  const dedicated = new Map(
+    [...owners].map((organizationId) => [organizationId, listsFor({ ...toAll, organizationId })]),
+  );
 
-  /** By the set of usable models, which belongs to one project or means the same for another's. */
-  const restricted = new WeakMap<ReadonlySet<string>, Map<string, ReturnType<typeof listsFor>>>();
+  /** By the usable models and the aliases, which belong to one project or mean the same for another's. */
+  const ofProjects = new WeakMap<object, WeakMap<object, Map<string, ReturnType<typeof listsFor>>>>();
   return {
     all,
+    named: names.named,
     asksForCredit: all.some(({ access }) => access.required_checks.includes('credits')),
-    for({ organizationId, allowedModels }: ProjectPrincipal) {
-      const owned = dedicated.get(organizationId);
-      if (allowedModels === null) return owned ?? shared;
-      const known = restricted.get(allowedModels) ?? new Map<string, ReturnType<typeof listsFor>>();
-      restricted.set(allowedModels, known);
-      const owner = owned === undefined ? '' : organizationId;
-      const lists = known.get(owner) ?? listsFor(owner, allowedModels);
-      known.set(owner, lists);
+    for({ organizationId: caller, allowedModels, modelAliases }: ServedTo) {
+      const owned = dedicated.get(caller);
+      if (allowedModels === null && modelAliases === null) return owned ?? shared;
+      const ofAllowed = ofProjects.get(allowedModels ?? toAll) ?? new WeakMap();
+      ofProjects.set(allowedModels ?? toAll, ofAllowed);
+      const known = ofAllowed.get(modelAliases ?? toAll) ?? new Map();
+      ofAllowed.set(modelAliases ?? toAll, known);
+      const organizationId = owned === undefined ? '' : caller;
+      const lists = known.get(organizationId) ?? listsFor({ organizationId, allowedModels, modelAliases });
+      known.set(organizationId, lists);
       return lists;
     },
   };
@@ -102,8 +110,8 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
       access: { credential: 'project', permission: 'models:read', apiKeyHeader: true },
       params: z.object({ model: z.string() }),
       find: ({ principal, params }) => {
-        const model = models().find(({ id }) => id === params.model);
-        if (model === undefined || !isServedTo(model, principal)) throw fault('model_not_found', { param: 'model' });
+        const model = lists().named(params.model, principal);
+        if (model === undefined) throw fault('model_not_found', { param: 'model' });
         return model;
       },
       replies: { 200: { description: 'The model', schema: modelResource } },

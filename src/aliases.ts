@@ -9,10 +9,9 @@ export const idSchema = z
   .string()
   .regex(ofModel, 'not a model id: 1 to 200 of A-Z a-z 0-9 . _ : @ + / -, a letter or digit first');
 
+export const notAnAlias = 'not an alias: 1 to 200 of A-Z a-z 0-9 . _ : @ + / - *, a letter, a digit or * first';
 /** A name for a model, or with `*` a pattern of names (contract A.4). */
-export const aliasSchema = z
-  .string()
-  .regex(ofAlias, 'not an alias: 1 to 200 of A-Z a-z 0-9 . _ : @ + / - *, a letter, a digit or * first');
+export const aliasSchema = z.string().regex(ofAlias, notAnAlias);
 
 /** Of one model of the file, and of one project. */
 export const mostAliases = 100;

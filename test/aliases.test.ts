@@ -53,15 +53,26 @@ describe('a name', () => {
 
   test('is found in time that does not grow with the asterisks', () => {
     const began = process.cpuUsage().user;
-    expect(find({ [`${'a*'.repeat(99)}b`]: '1' }, 'a'.repeat(200))).toBeUndefined();
+    for (const pattern of [`${'a*'.repeat(99)}b`, `${'*'.repeat(199)}b`, `*${'a*'.repeat(98)}b*`, '*'.repeat(200)]) {
+      const found = find({ [pattern]: '1' }, 'a'.repeat(200));
+      expect(found).toBe(pattern.includes('b') ? undefined : '1');
+    }
     expect(process.cpuUsage().user - began).toBeLessThan(1_000_000);
+  });
+
+  test('fits a pattern in its own case alone', () => {
+    expect(['claude-1', 'Claude-1', 'CLAUDE-1'].map((name) => find({ 'claude-*': '1' }, name))).toEqual([
+      '1',
+      undefined,
+      undefined,
+    ]);
   });
 });
 
 test.each(['a', '*', 'claude-*', 'a/b:c@d+e_f.g', 'x'.repeat(200)])('%s is an alias', (alias) => {
   expect(aliasSchema.safeParse(alias).success).toBe(true);
 });
-test.each(['', '-a', 'a b', 'a"', '__proto__', 'x'.repeat(201)])('%j is none', (alias) => {
+test.each(['', '-a', 'a b', 'a"', 'ä', 'a\u200b', 'ａ*', '__proto__', 'x'.repeat(201)])('%j is none', (alias) => {
   expect(aliasSchema.safeParse(alias).success).toBe(false);
 });
 

@@ -97,6 +97,15 @@ describe('the command', () => {
     expect(await weir('audit', 'log', '--type', 'project.models_aliased')).toContain('project.updated');
   });
 
+  test('verifies a log that has them', async () => {
+    const verified = await eventually(async () => {
+      const { code, stdout } = await weirHere(['audit', 'verify', '--jsonl'], server.env);
+      const report = JSON.parse(stdout);
+      return report.uncovered === 0 ? { code, ...report } : undefined;
+    });
+    expect(verified).toMatchObject({ code: 0, verdict: 'whole', findings: [] });
+  });
+
   test('tells of a request by an alias what was sent', async () => {
     const body = { model: 'house/sim', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] };
     const { headers } = await call(server, 'POST', '/v1/messages', { key: server.first.project_api_key, body });

@@ -9,7 +9,6 @@ import { messagesRoute } from '../../src/data/api/messages/messages.ts';
 import { responsesRoute } from '../../src/data/api/responses/responses.ts';
 import type { EffectivePolicies } from '../../src/data/policy/effective.ts';
 import { noPolicies, type PolicyGuard } from '../../src/data/policy/guard.ts';
-import type { LargeRead } from '../../src/data/request/handed-over.ts';
 import { type LargeBodies, openLargeBodies } from '../../src/data/request/large-bodies.ts';
 import { type ConnectedModels, connect } from '../../src/data/upstream/connect.ts';
 import { type DeclaredModel, loadModels, withoutCredentials } from '../../src/data/upstream/models/models.ts';
@@ -319,14 +318,26 @@ describe('a body for a model by its alias', () => {
     }
   });
 
-  test('that is another’s since it was read is sent nowhere', async () => {
-    for (const model of ['also/messages', 'also/strict']) {
-      const read: LargeBodies['read'] = async (job) => {
-        const { prepared } = (await threads.read(job)) as Extract<LargeRead, { prepared: unknown }>;
-        return { prepared: { ...prepared, modelId: 'another' } };
-      };
-      const outcome = await outcomeOf(routeOf('messages', { large: { read } }), body({ model }), 2 ** 20 + 1);
+  test.each([
+    ['also/messages', 'others'],
+    ['also/strict', 'messages'],
+  ])('%s that is of %s since it was read is sent nowhere', async (alias, other) => {
+    const moved = declared.map(({ model, ...rest }) => {
+      const others = model.aliases.filter((each) => each !== alias);
+      return { ...rest, model: { ...model, aliases: model.id === other ? [...others, alias] : others } };
+    });
+    const read: LargeBodies['read'] = async (job) => {
+      const made = await threads.read(job);
+      models.replace(moved);
+      return made;
+    };
+    try {
+      const of = body({ model: alias });
+      const outcome = await outcomeOf(routeOf('messages', { large: { read } }), of, 2 ** 20 + 1);
       expect([outcome.status, outcome.sent]).toEqual([404, undefined]);
+      expect((await outcomeOf(routeOf('messages'), of, 100)).sent).toBeDefined();
+    } finally {
+      models.replace(declared);
     }
   });
 });

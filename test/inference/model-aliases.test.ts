@@ -313,6 +313,7 @@ describe('the aliases of a project', () => {
     [{ model_aliases: { 'a b': 'sim' } }, 422, 'validation_failed'],
     [{ model_aliases: { ['x'.repeat(201)]: 'sim' } }, 422, 'validation_failed'],
     [{ model_aliases: { x: 7 } }, 422, 'validation_failed'],
+    [{ model_aliases: JSON.parse('{"__proto__": "sim", "x": "sim"}') }, 422, 'validation_failed'],
     [{ model_aliases: { x: 'claude', sim: 'claude' } }, 409, 'model_alias_taken'],
     [{ model_aliases: { owned: 'claude' } }, 409, 'model_alias_taken'],
   ])('are not changed by %#', async (body, ...expected) => {
@@ -327,6 +328,73 @@ describe('the aliases of a project', () => {
     expect((await update({ model_aliases: aliases(101) })).body.error.code).toBe('validation_failed');
     const { status, body } = await update({ model_aliases: aliases(100) });
     expect([status, Object.keys(body.model_aliases).length]).toEqual([200, 100]);
+  });
+
+  test('are refused with what is wrong with them', async () => {
+    for (const name of ['__proto__', 'a b', 'ä']) {
+      const { body } = await update({ model_aliases: JSON.parse(`{"${name}": "sim"}`) });
+      expect(body.error.message).toMatch(`model_aliases.${name}: not an alias: 1 to 200 of`);
+    }
+  });
+
+  test('are its own: the same name is another model in another project', async () => {
+    await update({ model_aliases: { best: 'sim', 'dated-*': 'claude' } });
+    await update({ model_aliases: { best: 'claude', 'dated-*': 'sim' } }, stage.other);
+    const found = [];
+    for (const of of [stage.mine, stage.other])
+      for (const name of ['best', 'dated-1']) {
+        expect((await ask1(name, of)).status).toBe(200);
+        found.push(lastAccount()[0]);
+      }
+    expect(found).toEqual(['sim', 'claude', 'claude', 'sim']);
+    await update({ model_aliases: {} }, stage.other);
+  });
+
+  test('allow nothing where `allowed_models` has an alias', async () => {
+    await update({ allowed_models: ['mine', 'house/gpt'], model_aliases: { mine: 'sim' } });
+    for (const name of ['mine', 'house/gpt', 'sim', 'gpt']) expect((await ask1(name)).status).toBe(404);
+    expect(await names()).toEqual([]);
+  });
+
+  test('are changed by those who may write projects alone', async () => {
+    const { make } = stage.at;
+    const { organizationId, projectId } = stage.mine;
+    const path = `/v1/organization/projects/${projectId}`;
+    const reader = await make.adminKey(organizationId, { permissions: ['projects:read'] });
+    const post = (key: string) =>
+      stage.at.call('POST', path, { headers: bearer(key), body: { model_aliases: { mine: 'sim' } } });
+    const token = async (scope: string) => {
+      const { id, secret } = stage.mine.oauthClient;
+      const asked = await stage.at.call('POST', '/v1/oauth/token', {
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+        },
+        body: `grant_type=client_credentials&scope=${scope}`,
+      });
+      return asked.body.access_token;
+    };
+    for (const key of [reader.value, stage.mine.projectKey.value, await token('projects:read')])
+      expect((await post(key)).status).toBe(403);
+    expect((await post(stage.other.adminKey.value)).status).toBe(404);
+    expect((await post(await token('projects:write'))).status).toBe(200);
+    await update({ model_aliases: {} });
+    expect((await stage.at.call('GET', path, { headers: bearer(reader.value) })).body.model_aliases).toEqual({});
+  });
+
+  test('end with their project', async () => {
+    const { make } = stage.at;
+    const { organizationId } = stage.mine;
+    const projectId = await make.project(organizationId);
+    const projectKey = await make.projectKey({ organizationId, projectId });
+    const theirs = { ...stage.mine, projectId, projectKey };
+    await update({ model_aliases: { mine: 'sim' } }, theirs);
+    expect((await ask1('mine', theirs)).status).toBe(200);
+    const headers = bearer(stage.mine.adminKey.value);
+    await stage.at.call('POST', `/v1/organization/projects/${projectId}/archive`, { headers });
+    expect((await ask1('mine', theirs)).status).toBe(401);
+    const { status, body } = await update({ model_aliases: { mine: 'claude' } }, theirs);
+    expect([status, body.error.code]).toEqual([409, 'project_archived']);
   });
 
   test('may have names that objects have by themselves', async () => {

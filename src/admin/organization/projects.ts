@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { activeProjectRows, type ProjectRow, projectKeyOf, projectRows } from '../../../projections/projects.ts';
-import { aliasSchema, mostAliases } from '../../aliases.ts';
+import { aliasSchema, mostAliases, notAnAlias } from '../../aliases.ts';
 import { seconds } from '../../clock.ts';
 import type { AdminPrincipal } from '../../data/access/principal.ts';
 import type { ProjectChange } from '../../domain/project/project.ts';
@@ -39,12 +39,20 @@ const allowedModels = z
   .meta({ uniqueItems: true });
 
 /** Ids of models by alias. */
-const modelAliases = z
-  .record(aliasSchema, modelId)
-  .refine((aliases) => Object.keys(aliases).length <= mostAliases, {
-    error: `Must have at most ${mostAliases} aliases.`,
-  })
-  .meta({ maxProperties: mostAliases });
+const modelAliases = z.preprocess(
+  (value, context) => {
+    // zod drops this member without an error.
+    if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__'))
+      context.addIssue({ code: 'custom', path: ['__proto__'], message: notAnAlias });
+    return value;
+  },
+  z
+    .record(aliasSchema, modelId)
+    .refine((aliases) => Object.keys(aliases).length <= mostAliases, {
+      error: `Must have at most ${mostAliases} aliases.`,
+    })
+    .meta({ maxProperties: mostAliases }),
+);
 
 const marker = deletionMarker('organization.project.deleted', 'DeletedProject');
 

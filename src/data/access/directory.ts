@@ -129,8 +129,9 @@ const setOf = (permissions: readonly string[]): ReadonlySet<string> => {
   return set;
 };
 
-/** Shared too: lists of models are made once for each. */
+/** Shared by the keys of a project: a table may have 100 kB. */
 const tables = new Map<string, AliasTable | null>();
+const mostTables = 100;
 
 const tableOf = (aliases: ProjectRow['modelAliases']): AliasTable | null => {
   const entries = Object.entries(aliases);
@@ -139,7 +140,8 @@ const tableOf = (aliases: ProjectRow['modelAliases']): AliasTable | null => {
   let table = tables.get(key);
   if (table === undefined) {
     table = aliasTable(entries);
-    if (tables.size < mostSets) tables.set(key, table);
+    if (tables.size === mostTables) tables.clear();
+    tables.set(key, table);
   }
   return table;
 };

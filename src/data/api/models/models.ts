@@ -4,7 +4,7 @@ import { type Head, type Reply, type Route, route } from '../../../http/route.ts
 import type { ProjectPrincipal } from '../../access/principal.ts';
 import type { ServedTo } from '../../request/named-model.ts';
 import type { Model } from '../../upstream/models/models.ts';
-import { describeModel, modelList, modelResource } from './model-resource.ts';
+import { describeModel, modelList, modelResource, type Reader } from './model-resource.ts';
 import { namesOf } from './names.ts';
 
 export interface ModelsOptions {
@@ -27,14 +27,13 @@ const wholePage = (models: readonly Model[]) => ({
 /** Prepared as bytes: benchmarks use this route to measure the gateway's own cost. */
 const listsOf = (all: readonly Model[], ownedBy: string) => {
   const names = namesOf(all);
+  const replyTo = (served: readonly Model[], reader: Reader): Reply => {
+    const data = served.map((model) => describeModel(model, ownedBy, reader));
+    const body = { object: 'list', data, ...(reader.versioned && wholePage(served)) };
+    return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify(body)) });
+  };
   const repliesTo = (served: readonly Model[], versioned: boolean): readonly Reply[] =>
-    [false, true].flatMap((credited) =>
-      tiers.map((tier) => {
-        const data = served.map((model) => describeModel(model, ownedBy, { tier, hasCredit: credited, versioned }));
-        const body = { object: 'list', data, ...(versioned && wholePage(served)) };
-        return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify(body)) });
-      }),
-    );
+    [false, true].flatMap((hasCredit) => tiers.map((tier) => replyTo(served, { tier, hasCredit, versioned })));
   const listsFor = (principal: ServedTo) => {
     const served = names.seenBy(principal);
     return { plain: repliesTo(served, false), versioned: repliesTo(served, true) };
@@ -46,23 +45,28 @@ const listsOf = (all: readonly Model[], ownedBy: string) => {
     [...owners].map((organizationId) => [organizationId, listsFor({ ...toAll, organizationId })]),
   );
 
-  /** By the usable models and the aliases, which belong to one project or mean the same for another's. */
-  const ofProjects = new WeakMap<object, WeakMap<object, Map<string, ReturnType<typeof listsFor>>>>();
+  /** By the set of usable models, which belongs to one project or means the same for another's. */
+  const restricted = new WeakMap<ReadonlySet<string>, Map<string, ReturnType<typeof listsFor>>>();
+  const prepared = ({ organizationId: caller, allowedModels }: ServedTo) => {
+    const owned = dedicated.get(caller);
+    if (allowedModels === null) return owned ?? shared;
+    const known = restricted.get(allowedModels) ?? new Map<string, ReturnType<typeof listsFor>>();
+    restricted.set(allowedModels, known);
+    const organizationId = owned === undefined ? '' : caller;
+    const lists = known.get(organizationId) ?? listsFor({ organizationId, allowedModels, modelAliases: null });
+    known.set(organizationId, lists);
+    return lists;
+  };
   return {
     all,
     named: names.named,
     asksForCredit: all.some(({ access }) => access.required_checks.includes('credits')),
-    for({ organizationId: caller, allowedModels, modelAliases }: ServedTo) {
-      const owned = dedicated.get(caller);
-      if (allowedModels === null && modelAliases === null) return owned ?? shared;
-      const ofAllowed = ofProjects.get(allowedModels ?? toAll) ?? new WeakMap();
-      ofProjects.set(allowedModels ?? toAll, ofAllowed);
-      const known = ofAllowed.get(modelAliases ?? toAll) ?? new Map();
-      ofAllowed.set(modelAliases ?? toAll, known);
-      const organizationId = owned === undefined ? '' : caller;
-      const lists = known.get(organizationId) ?? listsFor({ organizationId, allowedModels, modelAliases });
-      known.set(organizationId, lists);
-      return lists;
+    to(principal: ServedTo, reader: Reader): Reply {
+      // Not kept: a project may have a hundred aliases, and change them at any time.
+      if (principal.modelAliases !== null) return replyTo(names.seenBy(principal), reader);
+      const { plain, versioned } = prepared(principal);
+      const { tier, hasCredit } = reader;
+      return (reader.versioned ? versioned : plain)[tier + (hasCredit ? tiers.length : 0)]!;
     },
   };
 };
@@ -92,11 +96,12 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
         },
       },
       handle: ({ head, principal }) => {
-        const { asksForCredit, for: listFor } = lists();
-        const list = listFor(principal);
-        return (isVersioned(head) ? list.versioned : list.plain)[
-          principal.tier + (asksForCredit && hasCredit(principal.organizationId) ? tiers.length : 0)
-        ]!;
+        const { asksForCredit, to } = lists();
+        return to(principal, {
+          tier: principal.tier,
+          hasCredit: asksForCredit && hasCredit(principal.organizationId),
+          versioned: isVersioned(head),
+        });
       },
     }),
     route<ProjectPrincipal, { model: string }, Record<string, never>, undefined, Model>({

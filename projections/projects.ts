@@ -14,6 +14,8 @@ export interface ProjectRow extends Omit<Project, 'liveKeys'> {
 export const projectRows = table<ProjectRow>('projects');
 /** Without the archived ones, so that pages stay cheap. */
 export const activeProjectRows = table<ProjectRow>('projects-active');
+/** Of active projects with aliases of models, which are few. */
+export const aliasedProjectRows = table<Pick<ProjectRow, 'modelAliases'>>('projects-aliased');
 export const projectOwners = table<{ readonly organizationId: string; readonly status: string }>('project-owners');
 
 export const projectKeyOf = (organizationId: string, projectId: string): string => `${organizationId}:${projectId}`;
@@ -22,9 +24,9 @@ const chart = compile(project);
 
 export const projects: Projection = {
   name: 'projects',
-  version: 2,
+  version: 3,
   categories: ['project'],
-  tables: [projectRows, activeProjectRows, projectOwners],
+  tables: [projectRows, activeProjectRows, aliasedProjectRows, projectOwners],
   apply(recorded, rows) {
     const id = idOf(recorded);
     const event = eventOf<ProjectEvent>(recorded);
@@ -33,13 +35,18 @@ export const projects: Projection = {
     if (event.type === 'project.key_issued' || event.type === 'project.key_ended') return;
     const organizationId = event.type === 'project.created' ? event.organization_id : (owner?.organizationId ?? '');
     const key = projectKeyOf(organizationId, id);
-    const row = next(rows.get(projectRows, key), id, status, event);
+    const before = rows.get(projectRows, key);
+    const row = next(before, id, status, event);
     rows.put(projectOwners, id, { organizationId, status });
     rows.put(projectRows, key, row);
     if (status === 'active') rows.put(activeProjectRows, key, row);
     else rows.remove(activeProjectRows, key);
+    if (status === 'active' && hasAliases(row)) rows.put(aliasedProjectRows, key, { modelAliases: row.modelAliases });
+    else if (before && hasAliases(before)) rows.remove(aliasedProjectRows, key);
   },
 };
+
+const hasAliases = ({ modelAliases }: ProjectRow): boolean => Object.keys(modelAliases).length > 0;
 
 const next = (
   before: ProjectRow | undefined,
@@ -49,7 +56,7 @@ const next = (
 ): ProjectRow => {
   if (event.type === 'project.created') {
     const { organization_id: organizationId, name, created_at: createdAt } = event;
-    return { id, organizationId, name, status, createdAt, archivedAt: null, allowedModels: null };
+    return { id, organizationId, name, status, createdAt, archivedAt: null, allowedModels: null, modelAliases: {} };
   }
   if (!before) throw new Error(`${event.type} of a project that has no row: ${id}`);
   switch (event.type) {
@@ -57,6 +64,8 @@ const next = (
       return { ...before, name: event.name };
     case 'project.models_allowed':
       return { ...before, allowedModels: event.models };
+    case 'project.models_aliased':
+      return { ...before, modelAliases: event.aliases };
     case 'project.archived':
       return { ...before, status, archivedAt: event.archived_at };
   }

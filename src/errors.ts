@@ -55,6 +55,7 @@ const entries = {
   method_not_allowed: { status: 405, message: 'The method is not allowed on this route.' },
   request_timeout: { status: 408, message: 'The request body did not arrive in time.', retry: true },
   project_archived: { status: 409, message: 'The project is archived.' },
+  model_alias_taken: { status: 409, message: 'There is a model with that id, which goes before an alias.' },
   last_admin_key: { status: 409, message: 'The last key that can write Admin API keys cannot be removed.' },
   api_key_rotated: { status: 409, message: 'The API key has a successor.' },
   api_key_limit_reached: { status: 409, message: 'The project has as many live API keys as it may.' },

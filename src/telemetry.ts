@@ -81,6 +81,8 @@ const signals = {
   'limits.trouble': of<{ kind: string; key: string; organization: string; ageMs?: number }>(),
   'models.reloaded': of<{ models: readonly string[] }>(),
   'models.refused': of<{ fault: string }>(),
+  /** An alias of a project is the id of a model by now, which goes before it (contract B.2). */
+  'models.alias_hidden': of<{ project: string; alias: string }>(),
   'tiers.reloaded': of<{ file: string }>(),
   'tiers.refused': of<{ file: string; fault: string }>(),
   'first_run.left': of<{ to: string; organizationId: string }>(),

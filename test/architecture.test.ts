@@ -25,6 +25,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   projections: ['src/audit', 'src/domain', 'src/kernel', 'src/merkle', 'src/errors', 'src/ids'],
   'src/json': [],
   'src/data/upstream': [
+    'src/aliases',
     'src/tokens',
     'src/json',
     'src/cancellation',
@@ -59,6 +60,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // What is sent from the journal to the store.
   'src/usage': ['src/tokens', 'src/data/account', 'src/domain', 'src/kernel', 'src/clock', 'src/telemetry'],
   'src/data/access': [
+    'src/aliases',
     'src/data/account',
     'src/http',
     'src/limits',
@@ -89,6 +91,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   'src/data/request': [
+    'src/aliases',
     'src/data/questions',
     'src/data/access',
     'src/data/account',
@@ -127,6 +130,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/data/large-place': [],
   'src/admin': [
+    'src/aliases',
     'src/date-time',
     'src/threads',
     'src/data/access',
@@ -176,6 +180,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/error-text': [],
   'src/errors': [],
   'src/telemetry': [],
+  'src/aliases': ['zod'],
   'src/tokens': [],
   'src/version': [],
   'src/process': [],

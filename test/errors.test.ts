@@ -293,6 +293,11 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     },
     status: 409,
   },
+  model_alias_taken: {
+    ask: () => admin('POST', `/projects/${mine.projectId}`, { model_aliases: { locked: 'small' } }),
+    status: 409,
+    param: 'model_aliases',
+  },
   api_key_rotated: {
     ask: async () => {
       const path = `${keys()}/${idOf(await makeKey())}/rotate`;

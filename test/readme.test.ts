@@ -104,6 +104,7 @@ test('the models files that src/data/README.md shows are some', () => {
       ['simulated', 1],
     ],
     [['claude', 1]],
+    [['qwen', 1]],
     [
       ['gpt', 1],
       ['vllm', 1],

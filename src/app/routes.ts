@@ -24,6 +24,7 @@ import { responsesRoute } from '../data/api/responses/responses.ts';
 import { storedResponseRoutes } from '../data/api/responses/stored-responses.ts';
 import type { PolicyGuard } from '../data/policy/guard.ts';
 import type { LargeBodies } from '../data/request/large-bodies.ts';
+import { existsFor } from '../data/request/model-requirements.ts';
 import type { ServedModels } from '../data/upstream/connect.ts';
 import { openapiRoute } from '../http/openapi/openapi.ts';
 import type { Route } from '../http/route.ts';
@@ -79,7 +80,10 @@ export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
     ...unsure(
       [
         ...organizationRoutes(admin, tiers),
-        ...projectRoutes(admin),
+        ...projectRoutes(admin, (organizationId, id) => {
+          const found = models.get(id);
+          return found !== undefined && existsFor(found.model, organizationId);
+        }),
         ...projectKeyRoutes(admin),
         keyLimitsRoute(admin, windows),
         ...adminKeyRoutes(admin),

@@ -59,6 +59,7 @@ import { type EventLog, ownEventLog } from './log/event-log.ts';
 import { refuseLaterLog, signLog } from './log/log-version.ts';
 import { mayBegin } from './log/new-log.ts';
 import { recordAccess } from './log/record-access.ts';
+import { hiddenAliases } from './models/hidden-aliases.ts';
 import { pricesOf } from './models/prices.ts';
 import { servedModels } from './models/served-models.ts';
 import { observability } from './observability.ts';
@@ -362,6 +363,10 @@ const start = async (parts: {
   const { lookAtCertificate, allowHandlers } = server;
   const { look: lookAtTiers } = limits.tiers;
   baseUrl = listenUrl(config, server.port);
+  const findHidden = hiddenAliases(rows);
+  // What hinders the read models is logged by them.
+  const tellHidden = () => void findHidden(connected.list).catch(() => {});
+  tellHidden();
   return {
     baseUrl,
     metricsUrl,
@@ -378,6 +383,7 @@ const start = async (parts: {
         observed.declare(wanted);
         large.replace(wanted);
         connected.replace(wanted);
+        tellHidden();
       },
     }),
     failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),

@@ -61,6 +61,10 @@ const project: Wording<ProjectEvent> = {
       type: 'project.updated',
       changesRequested: { allowed_models: models },
     }),
+    'project.models_aliased': ({ aliases }) => ({
+      type: 'project.updated',
+      changesRequested: { model_aliases: aliases },
+    }),
     'project.archived': 'project.archived',
     'project.key_issued': null,
     'project.key_ended': null,

@@ -51,6 +51,8 @@ export type Need = number | 'unknown';
 export interface Metered {
   readonly requestId: string;
   readonly model: string;
+  /** The alias that the client sent for it, if any (contract A.4). */
+  readonly requestedModel?: string | undefined;
   readonly api: 'messages' | 'chat.completions' | 'responses';
   /** Tokens of its input (contract F.4). */
   readonly estimatedTokens: number;

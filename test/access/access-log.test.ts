@@ -23,6 +23,7 @@ const principal = (id: string, organizationId = 'org_1'): ProjectPrincipal => ({
   projectId: 'proj_1',
   projectName: 'p',
   allowedModels: null,
+  modelAliases: null,
   tier: 0,
   permissions: new Set(),
   expiresAt: null,

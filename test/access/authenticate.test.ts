@@ -75,6 +75,7 @@ const project = (fields: Partial<ProjectPrincipal> = {}): ProjectPrincipal => ({
   projectId: 'proj_1',
   projectName: 'p',
   allowedModels: null,
+  modelAliases: null,
   tier: 0,
   permissions: new Set(['models:read', 'inference:create']),
   expiresAt: null,

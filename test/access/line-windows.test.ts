@@ -46,6 +46,7 @@ const gateOf = (lines: readonly (readonly string[])[]) => {
         projectId: 'proj_1',
         projectName: 'p',
         allowedModels: null,
+        modelAliases: null,
         tier: 0,
         permissions: new Set(['inference:create', 'credits:read']),
         expiresAt: null,

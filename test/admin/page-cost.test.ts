@@ -78,6 +78,7 @@ const fill = (): Map<string, Map<string, object>> => {
       createdAt: 1,
       archivedAt: null,
       allowedModels: null,
+      modelAliases: {},
     };
     put(projectRows, `org_1:${project.id}`, project);
     put(activeProjectRows, `org_1:${project.id}`, project);

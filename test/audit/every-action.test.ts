@@ -152,6 +152,11 @@ const administration = async () => {
       await change('project.models_allowed', onProject, 'POST', `/projects/${id}`, { allowed_models });
     },
     async () => {
+      const { id } = random.of(projects);
+      const model_aliases = { [`a${asked}`]: 'weir-sim-1' };
+      await change('project.models_aliased', onProject, 'POST', `/projects/${id}`, { model_aliases });
+    },
+    async () => {
       if (projects.length < 3) return newProject();
       const project = random.of(projects);
       await change('project.archived', onProject, 'POST', `/projects/${project.id}/archive`);
@@ -279,7 +284,7 @@ test(`${wanted} random administrative actions are ${wanted} complete records of 
     list.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
   expect(records).toHaveLength(mine.changes.length);
   expect(byRequest(records)).toEqual(byRequest(mine.changes));
-  expect(new Set(records.map(({ type }) => type)).size).toBe(17);
+  expect(new Set(records.map(({ type }) => type)).size).toBe(18);
   for (const { index, event, stub, proof } of events) {
     const leaf = Buffer.from(leafHash(stub ?? event), 'base64');
     const path = proof.map((hash: string) => Buffer.from(hash, 'base64'));

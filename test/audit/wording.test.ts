@@ -25,6 +25,7 @@ const shownAs: Readonly<Record<string, AuditType | null>> = {
   'project.created': 'project.created',
   'project.updated': 'project.updated',
   'project.models_allowed': 'project.updated',
+  'project.models_aliased': 'project.updated',
   'project.archived': 'project.archived',
   'project.key_issued': null,
   'project.key_ended': null,
@@ -90,6 +91,7 @@ group('an event that nobody has worded does not compile', () => {
     'project.created': null,
     'project.updated': null,
     'project.models_allowed': null,
+    'project.models_aliased': null,
     'project.archived': null,
     'project.key_issued': null,
   };

@@ -78,6 +78,47 @@ describe('the models that a project may use', () => {
   });
 });
 
+describe('the aliases of models', () => {
+  const aliased = (aliases: Readonly<Record<string, string>>): ProjectEvent => ({
+    type: 'project.models_aliased',
+    aliases,
+  });
+  const isModel = (id: string) => id === 'm';
+  test('are replaced as a whole, beside the others or alone', () => {
+    given(project, [created, aliased({ x: 'm' })])
+      .when('update', { modelAliases: { y: 'm', 'z-*': 'n' }, isModel })
+      .then([aliased({ y: 'm', 'z-*': 'n' })])
+      .leaves({ data: { modelAliases: { y: 'm', 'z-*': 'n' }, name: 'One' } });
+    given(project, [created])
+      .when('update', { name: 'Two', allowedModels: [], modelAliases: { y: 'm' }, isModel })
+      .then([
+        { type: 'project.updated', name: 'Two' },
+        { type: 'project.models_allowed', models: [] },
+        aliased({ y: 'm' }),
+      ]);
+  });
+  test('are not where they are the same, in whatever order', () => {
+    given(project, [created]).when('update', { modelAliases: {}, isModel }).then([]);
+    given(project, [created, aliased({ x: 'm', y: 'n' })])
+      .when('update', { modelAliases: { y: 'n', x: 'm' }, isModel })
+      .then([]);
+    given(project, [created, aliased({ x: 'm' })])
+      .when('update', { modelAliases: { x: 'n' }, isModel })
+      .then([aliased({ x: 'n' })]);
+    given(project, [created, aliased({ x: 'm' })])
+      .when('update', { modelAliases: { y: 'm' }, isModel })
+      .then([aliased({ y: 'm' })]);
+  });
+  test('are refused where one is the id of a model', () => {
+    given(project, [created])
+      .when('update', { modelAliases: { x: 'n', m: 'n' }, isModel })
+      .refuses({ refusal: { code: 'model_alias_taken', param: 'model_aliases' } });
+    given(project, [created, archived])
+      .when('update', { modelAliases: { m: 'n' }, isModel })
+      .refuses({ status: 'archived' });
+  });
+});
+
 describe('archive', () => {
   test('archives and keeps the time', () => {
     given(project, [created])

@@ -11,6 +11,8 @@ export const eventOf = (type: string, id = 'x'): DomainEvent & Record<string, un
   created_at: 1,
   expires_at: null,
   archived_at: 2,
+  models: null,
+  aliases: { [id]: 'm' },
   digest: 'd',
   pepper_id: 'p1',
   redacted_value: 'r',

@@ -196,6 +196,26 @@ describe('a key that one of two gateways has rotated', () => {
   });
 });
 
+test('an alias of a project that one of two gateways has set holds there at once, and at the other when the event reaches it', async () => {
+  const [one, other] = [await start(environment(shared)), await start(environment(shared))];
+  const { admin_api_key: admin, project_id: project, project_api_key: key } = one.firstRun!;
+  const parentOf = async ({ baseUrl }: Running): Promise<string | undefined> => {
+    const answer = await fetch(`${baseUrl}/v1/models/mine`, { headers: { authorization: `Bearer ${key}` } });
+    return ((await answer.json()) as { parent?: string }).parent;
+  };
+  const set = (model: string) =>
+    fetch(`${one.baseUrl}/v1/organization/projects/${project}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model_aliases: { mine: model } }),
+    });
+  for (const model of ['weir-sim-1', 'weir-sim-thinking-1']) {
+    expect((await set(model)).status).toBe(200);
+    expect(await parentOf(one)).toBe(model);
+    await eventually(async () => (await parentOf(other)) === model || undefined);
+  }
+});
+
 describe('a key that one of two gateways has made', () => {
   const create = async ({ baseUrl }: Running, key: string, projectId: string): Promise<[number, string]> => {
     const answer = await fetch(`${baseUrl}/v1/organization/projects/${projectId}/api_keys`, {

@@ -17,6 +17,7 @@ export const principal = (tier = 0): ProjectPrincipal => ({
   projectId: 'proj_1',
   projectName: 'a project',
   allowedModels: null,
+  modelAliases: null,
   permissions: new Set(['inference:create', 'models:read']),
   expiresAt: null,
   tier,

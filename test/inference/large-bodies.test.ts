@@ -74,9 +74,12 @@ beforeAll(async () => {
     { id: 'small', context_length: 50, max_output_length: 50, passthrough: false, upstream: anthropic },
     { id: 'theirs', dedicated_to: 'org_2', upstream: anthropic },
   ];
-  declared = loadModels(JSON.stringify({ models: entries.map((each) => ({ ...all, ...each })) }), {
-    KEY: 'sk-canary-aa01',
-  });
+  declared = loadModels(
+    JSON.stringify({ models: entries.map((each) => ({ ...all, aliases: [`also/${each.id}`], ...each })) }),
+    {
+      KEY: 'sk-canary-aa01',
+    },
+  );
   models = connect(declared, { clock: manualClock() });
   threads = openLargeBodies(declared);
 });
@@ -304,10 +307,45 @@ describe('what is read where', () => {
   });
 });
 
+describe('a body for a model by its alias', () => {
+  const aliases = ['also/strict', 'also/chat', 'also/messages', 'also/others', 'also/theirs', 'also/none'];
+  test.each(aliases)('%s is read as on the event loop', async (model) => {
+    for (const api of ['messages', 'count', 'chat', 'responses'] as const) {
+      const { isRead, status } = await same(api, { ...conversations[api][0], model });
+      // What passes through is read in a thread above a megabyte only.
+      if (model === 'also/strict' || model === 'also/chat') expect(isRead).toBe(true);
+      expect(status === 404).toBe(['also/theirs', 'also/none'].includes(model));
+    }
+  });
+
+  test.each([
+    ['also/messages', 'others'],
+    ['also/strict', 'messages'],
+  ])('%s that is of %s since it was read is sent nowhere', async (alias, other) => {
+    const moved = declared.map(({ model, ...rest }) => {
+      const others = model.aliases.filter((each) => each !== alias);
+      return { ...rest, model: { ...model, aliases: model.id === other ? [...others, alias] : others } };
+    });
+    const read: LargeBodies['read'] = async (job) => {
+      const made = await threads.read(job);
+      models.replace(moved);
+      return made;
+    };
+    try {
+      const of = body({ model: alias });
+      const outcome = await outcomeOf(routeOf('messages', { large: { read } }), of, 2 ** 20 + 1);
+      expect([outcome.status, outcome.sent]).toEqual([404, undefined]);
+      expect((await outcomeOf(routeOf('messages'), of, 100)).sent).toBeDefined();
+    } finally {
+      models.replace(declared);
+    }
+  });
+});
+
 test('an organization has sixteen bodies read at once, and the others have theirs beside it', async () => {
   const read = async (organizationId: string) => {
     const text = Buffer.from(JSON.stringify(body({ model: 'simulated' })).padEnd(large));
-    const served = { organizationId, allowedModels: null };
+    const served = { organizationId, allowedModels: null, modelAliases: null };
     return (await threads.read({ api: 'messages', body: new Uint8Array(text), served })) !== null;
   };
   const mine = Array.from({ length: 17 }, () => read('org_1'));

@@ -240,6 +240,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
         projectId: 'proj_1',
         projectName: 'p',
         allowedModels: null,
+        modelAliases: null,
         tier: state.tier,
         permissions: new Set(['models:read', 'inference:create', 'credits:read']),
         expiresAt: null,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { aliasTable } from '../../src/aliases.ts';
 import { modelResource } from '../../src/data/api/models/model-resource.ts';
 import { modelsRoutes } from '../../src/data/api/models/models.ts';
 import { loadModels, type Model } from '../../src/data/upstream/models/models.ts';
@@ -99,7 +100,10 @@ test('is answered from twelve ready answers, synchronously', () => {
   const served = [model()];
   const [route] = modelsRoutes({ models: () => served, ownedBy: 'weir', hasCredit: () => false });
   const call = (tier: number, header?: string) =>
-    route!.handle({ head: { header: () => header }, principal: { tier, allowedModels: null } } as never) as {
+    route!.handle({
+      head: { header: () => header },
+      principal: { tier, allowedModels: null, modelAliases: null },
+    } as never) as {
       body: unknown;
     };
   const seen = new Set([0, 1, 2, 3, 4, 5].flatMap((tier) => [call(tier), call(tier, ''), call(tier), call(tier, 'x')]));
@@ -107,11 +111,22 @@ test('is answered from twelve ready answers, synchronously', () => {
   for (const { body } of seen) expect(body).toBeInstanceOf(Uint8Array);
 });
 
+test('is not kept for a project with aliases', () => {
+  const served = [model()];
+  const [route] = modelsRoutes({ models: () => served, ownedBy: 'weir', hasCredit: () => false });
+  const modelAliases = aliasTable([['mine', served[0]!.id]]);
+  const principal = { organizationId: 'org', tier: 0, allowedModels: null, modelAliases };
+  const ask = () => route!.handle({ head: { header: () => undefined }, principal } as never) as { body: Buffer };
+  expect(ask().body.toString()).toContain('"mine"');
+  expect(ask().body).toEqual(ask().body);
+  expect(ask().body).not.toBe(ask().body);
+});
+
 test('models that are replaced are listed and found from then on', async () => {
   let served = [model({ id: 'one' }), model({ id: 'two' })];
   const [all, each] = modelsRoutes({ models: () => served, ownedBy: 'weir', hasCredit: () => false });
   const ids = async () => (await send(all!, undefined)).body.data.map(({ id }: { id: string }) => id);
-  const principal = { organizationId: 'org', allowedModels: null };
+  const principal = { organizationId: 'org', allowedModels: null, modelAliases: null };
   const isThere = (id: string): boolean => {
     try {
       return each!.find!({ principal, params: { model: id } } as never) !== undefined;

@@ -32,7 +32,7 @@ const models = hosted(
   model({ id: 'long' }),
   model({ id: 'theirs', dedicated_to: 'org_1' }),
 );
-const principal = { organizationId: 'org_1', allowedModels: null };
+const principal = { organizationId: 'org_1', allowedModels: null, modelAliases: null };
 const prepared = (prepare: Prepare<unknown>, text: string): Prepared<unknown> | Refused =>
   prepare(Buffer.from(text), principal, anywhere)!;
 

@@ -7,7 +7,7 @@ import type { Knowledge } from '../../src/data/access/knowledge.ts';
 import type { Principal } from '../../src/data/access/principal.ts';
 import { type Decided, policyGuard } from '../../src/data/policy/guard.ts';
 import type { KeptRequests } from '../../src/data/policy/kept-requests.ts';
-import { type ConnectedModel, connect, type ServedModels } from '../../src/data/upstream/connect.ts';
+import { aliasesOf, type ConnectedModel, connect, type ServedModels } from '../../src/data/upstream/connect.ts';
 import { loadModels } from '../../src/data/upstream/models/models.ts';
 import { tiers } from '../../src/domain/organization/tiers.ts';
 import { adminPermissions, projectPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
@@ -46,9 +46,9 @@ export interface WholeOptions extends MemoryOptions {
 const listed = (models: ReadonlyMap<string, ConnectedModel> | ServedModels): ServedModels =>
   'list' in models
     ? models
-    : (Object.defineProperty(models, 'list', {
-        get: () => [...models.values()].map(({ model }) => model),
-        configurable: true,
+    : (Object.defineProperties(models, {
+        list: { get: () => [...models.values()].map(({ model }) => model), configurable: true },
+        aliases: { get: () => aliasesOf([...models.values()].map(({ model }) => model)), configurable: true },
       }) as ServedModels);
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */

@@ -7,7 +7,7 @@ import { filesBelow, writeFixture } from './fixture.ts';
 
 /**
  * Makes the data of one version: `npx tsx test/upgrade/make.ts FOLDER`, where FOLDER is a checkout of that version, built.
- * It only uses what every version has, and nothing that goes away with time.
+ * It uses what every version has, and of newer things those that the answers of the version show; nothing that goes away with time.
  */
 const checkout = resolve(process.argv[2] ?? '.');
 const main = join(checkout, 'dist/src/main.js');
@@ -87,6 +87,14 @@ for (const key of [first.project_api_key, live?.value, back?.value]) {
     await ask(key!, 'POST', '/v1/messages', { model: 'weir-sim-1', max_tokens: 50, stream, messages });
     await ask(key!, 'POST', '/v1/chat/completions', { model: 'weir-sim-1', stream, messages });
   }
+}
+if ('model_aliases' in research) {
+  await admin('POST', `/projects/${research.id}`, {
+    model_aliases: { 'house/sim': 'weir-sim-1', 'claude-*': 'weir-sim-1' },
+  });
+  const messages = [{ role: 'user', content: 'Hello' }];
+  for (const model of ['house/sim', 'claude-x'])
+    await ask(live?.value as string, 'POST', '/v1/messages', { model, max_tokens: 50, messages });
 }
 const stop = async (): Promise<void> => {
   child.kill('SIGTERM');

@@ -57,7 +57,9 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     const made = await createKey(server, fixture.projectId, { name: 'made after the upgrade' });
     expect(await use(server, made.value)).toBe('200');
     const [key = ''] = fixture.liveKeys;
-    const body = { model: 'weir-sim-1', max_tokens: 20, messages: [{ role: 'user', content: 'Until nightfall' }] };
+    const model_aliases = { 'house/*': 'weir-sim-1' };
+    await call(server, 'POST', `/v1/organization/projects/${fixture.projectId}`, { body: { model_aliases } });
+    const body = { model: 'house/sim', max_tokens: 20, messages: [{ role: 'user', content: 'Until nightfall' }] };
     const judged = await call(server, 'POST', '/v1/messages', { key, body });
     expect(`${judged.status} ${judged.text}`).toMatch(/^403 .*policy/);
     await server.stop();

@@ -30,6 +30,7 @@ describe('loadModels', () => {
     expect(load(minimal)[0]).toEqual({
       model: {
         id: 'm',
+        aliases: [],
         name: 'm',
         display_name: 'm',
         object: 'model',

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Begun, type Entry, entriesOf, lineOf } from '../../src/data/account/journal/entry.ts';
+import { abandoned, type Begun, type Entry, entriesOf, lineOf } from '../../src/data/account/journal/entry.ts';
 import { JournalFiles } from '../../src/data/account/journal/files.ts';
 import { Journal, type JournalOptions } from '../../src/data/account/journal/journal.ts';
 import { recover as recoverFrom } from '../../src/data/account/journal/recover.ts';
 import { longestLine } from '../../src/data/account/journal/reserve.ts';
 import type { Decision } from '../../src/domain/policy/decision-events.ts';
-import type { Settlement } from '../../src/domain/usage/usage-events.ts';
+import { type Settlement, settlementsOf, usageSettled } from '../../src/domain/usage/usage-events.ts';
 import { begun, settlement } from './some-request.ts';
 
 // A loaded machine is slow, not wrong.
@@ -96,6 +96,38 @@ describe('the journal', () => {
     );
   });
 
+  test('has the alias that a request was sent with, if any, and reads lines from before there were aliases', () => {
+    const details = { web_search: 1 };
+    const entries: Entry[] = [
+      { kind: 'begun', begun: begun('a', { requested_model: 'x/y' }) },
+      { kind: 'settled', settlement: settlement('a', { requested_model: 'x/y' }) },
+      { kind: 'settled', settlement: settlement('b', { requested_model: 'x/y', details }) },
+      { kind: 'settled', settlement: settlement('c', { details }) },
+      { kind: 'begun', begun: begun('d') },
+      { kind: 'settled', settlement: settlement('d') },
+    ];
+    const lines = entries.map(lineOf).join('');
+    const [a, ...others] = entries;
+    const first = { kind: 'settled', settlement: settlement('a', { requested_model: 'x/y', details: null }) };
+    expect(entriesOf(lines)).toEqual({ entries: [a, first, ...others.slice(1)], damaged: 0 });
+    expect(abandoned(begun('a', { requested_model: 'x/y' })).requested_model).toBe('x/y');
+    // As it was written without aliases.
+    expect(
+      lines
+        .split('\n')
+        .filter((line) => line.includes('"d"'))
+        .map((line) => JSON.parse(line.slice(9)).length),
+    ).toEqual([11, 18]);
+    const rows = (...settlements: readonly Settlement[]) => usageSettled(settlements);
+    expect(rows(settlement('d')).fields.at(-1)).toBe('first_token_ms');
+    expect(rows(settlement('c', { details }), settlement('d')).fields.at(-1)).toBe('details');
+    const mixed = rows(settlement('a', { requested_model: 'x/y' }), settlement('d'));
+    expect([mixed.fields.slice(-2), settlementsOf({ ...mixed })]).toEqual([
+      ['first_token_ms', 'requested_model'],
+      [settlement('a', { requested_model: 'x/y' }), settlement('d', { requested_model: null })],
+    ]);
+  });
+
   test('has no line that is longer than the reserve has room for', () => {
     const [id, most] = ['i'.repeat(31), Number.MAX_SAFE_INTEGER];
     const tokens = { input_tokens: most, output_tokens: most, images: most };
@@ -116,6 +148,7 @@ describe('the journal', () => {
       ...tokens,
       ...cached,
       details,
+      requested_model: 'a'.repeat(200),
       ...{ usage_source: 'estimated', micro_dollars: most, settled_at: most, duration_ms: most, first_token_ms: most },
     });
     const { length } = lineOf({ kind: 'settled', settlement: longest });

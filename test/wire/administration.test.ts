@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const projectFields = ['allowed_models', 'created_at', 'id', 'name', 'object', 'status'];
+const projectFields = ['allowed_models', 'created_at', 'id', 'model_aliases', 'name', 'object', 'status'];
 const keyFields = [
   'created_at',
   'expires_at',

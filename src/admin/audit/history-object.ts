@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compared, type FieldChange } from '../../audit/diff.ts';
+import { compared, type FieldChange, mapFields } from '../../audit/diff.ts';
 import type { Effective, Owner } from '../../audit/effective.ts';
 import type { Step } from '../../audit/history.ts';
 import { type Millis, seconds } from '../../clock.ts';
@@ -73,7 +73,7 @@ const shownOf = (field: string, value: unknown): unknown => {
     return money.has(field) ? value / 1_000_000 : value;
   }
   if (isSet(value)) return idsOf(value.toJSON());
-  if (typeof value !== 'object' || Array.isArray(value)) return value;
+  if (typeof value !== 'object' || Array.isArray(value) || mapFields.has(field)) return value;
   return fieldsOf(value);
 };
 

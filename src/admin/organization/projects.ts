@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { activeProjectRows, type ProjectRow, projectKeyOf, projectRows } from '../../../projections/projects.ts';
+import { aliasSchema, mostAliases, notAnAlias } from '../../aliases.ts';
 import { seconds } from '../../clock.ts';
 import type { AdminPrincipal } from '../../data/access/principal.ts';
+import type { ProjectChange } from '../../domain/project/project.ts';
 import { fault } from '../../errors.ts';
 import { flag } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
@@ -21,6 +23,7 @@ const projectObject = z
     status: z.enum(['active', 'archived']),
     archived_at: z.int().optional(),
     allowed_models: z.array(z.string()).readonly().nullable(),
+    model_aliases: z.record(z.string(), z.string()).readonly(),
   })
   .meta({ id: 'Project' });
 
@@ -28,11 +31,28 @@ const projectObject = z
 const mostAllowed = 1_000;
 
 /** Unspecified: models need not exist, since gateways may declare different ones. */
+const modelId = z.string().min(1).max(200);
 const allowedModels = z
-  .array(z.string().min(1).max(200))
+  .array(modelId)
   .max(mostAllowed)
   .refine((ids) => new Set(ids).size === ids.length, { error: 'Must not list a model twice.' })
   .meta({ uniqueItems: true });
+
+/** Ids of models by alias. */
+const modelAliases = z.preprocess(
+  (value, context) => {
+    // zod drops this member without an error.
+    if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__'))
+      context.addIssue({ code: 'custom', path: ['__proto__'], message: notAnAlias });
+    return value;
+  },
+  z
+    .record(aliasSchema, modelId)
+    .refine((aliases) => Object.keys(aliases).length <= mostAliases, {
+      error: `Must have at most ${mostAliases} aliases.`,
+    })
+    .meta({ maxProperties: mostAliases }),
+);
 
 const marker = deletionMarker('organization.project.deleted', 'DeletedProject');
 
@@ -44,6 +64,7 @@ const render = (row: ProjectRow): z.infer<typeof projectObject> => ({
   status: row.status,
   ...(row.archivedAt !== null && { archived_at: seconds(row.archivedAt) }),
   allowed_models: row.allowedModels,
+  model_aliases: row.modelAliases,
 });
 
 export const projectParams = z.object({ project_id: pathId });
@@ -92,11 +113,20 @@ const createRoute = (admin: Administration): Route =>
       const create = async (id: string): Promise<Created> => {
         const input = { organizationId, name, at: admin.clock.wall() };
         const result = await execute(() => admin.aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
-        const { name: called, createdAt, archivedAt, allowedModels } = result.state.data;
+        const { name: called, createdAt, archivedAt, allowedModels, modelAliases } = result.state.data;
         // An abandoned attempt may have created the project, and it may have been archived since.
         const status = result.state.status === 'archived' ? 'archived' : 'active';
         return {
-          body: render({ id, organizationId, name: called, status, createdAt, archivedAt, allowedModels }),
+          body: render({
+            id,
+            organizationId,
+            name: called,
+            status,
+            createdAt,
+            archivedAt,
+            allowedModels,
+            modelAliases,
+          }),
           head: result.head,
         };
       };
@@ -142,39 +172,56 @@ const archiveRoute = (admin: Administration): Route =>
     },
   });
 
-const updateRoute = (admin: Administration): Route =>
+/** Whether an organization has a model of an id. */
+export type HasModel = (organizationId: string, id: string) => boolean;
+
+const updateRoute = (admin: Administration, hasModel: HasModel): Route =>
   adminRoute('projects:write', {
     method: 'POST',
     path: '/v1/organization/projects/{project_id}',
     operation: 'updateProject',
-    summary: 'Rename a project, or say which models it may use',
+    summary: 'Rename a project, or say which models it may use and by which other names',
     params: projectParams,
     find: findProject(admin),
     body: z
-      .strictObject({ name: optional(name), allowed_models: allowedModels.nullable().optional() })
-      .meta({ not: { properties: { name: { type: 'null' } }, not: { required: ['allowed_models'] } } }),
+      .strictObject({
+        name: optional(name),
+        allowed_models: allowedModels.nullable().optional(),
+        model_aliases: optional(modelAliases),
+      })
+      .meta({
+        not: {
+          properties: { name: { type: 'null' }, model_aliases: { type: 'null' } },
+          not: { required: ['allowed_models'] },
+        },
+      }),
     replies: { 200: { description: 'The project', schema: projectObject } },
-    errors: ['project_not_found', 'project_archived'],
+    errors: ['project_not_found', 'project_archived', 'model_alias_taken'],
     async handle(call) {
-      const { name, allowed_models: allowed } = call.body;
-      if (name === undefined && allowed === undefined) {
-        throw fault('validation_failed', { param: 'name', message: 'Give name, allowed_models or both.' });
+      const { name, allowed_models: allowed, model_aliases: aliases } = call.body;
+      if (name === undefined && allowed === undefined && aliases === undefined) {
+        throw fault('validation_failed', { param: 'name', message: 'Give name, allowed_models or model_aliases.' });
       }
-      const input = { ...(name !== undefined && { name }), ...(allowed !== undefined && { allowedModels: allowed }) };
+      const { organizationId } = call.principal;
+      const input: ProjectChange = {
+        ...(name !== undefined && { name }),
+        ...(allowed !== undefined && { allowedModels: allowed }),
+        ...(aliases !== undefined && { modelAliases: aliases, isModel: (id) => hasModel(organizationId, id) }),
+      };
       const { id } = call.found;
       const result = await execute(() => admin.aggregates.project.dispatch(id, 'update', input, contextOf(call)), {
         archived: 'project_archived',
       });
       await waitForProjection(admin, call, result.head);
-      const { name: called, allowedModels } = result.state.data;
-      return { status: 200, body: render({ ...call.found, name: called, allowedModels }) };
+      const { name: called, allowedModels, modelAliases } = result.state.data;
+      return { status: 200, body: render({ ...call.found, name: called, allowedModels, modelAliases }) };
     },
   });
 
-export const projectRoutes = (admin: Administration): Route[] => [
+export const projectRoutes = (admin: Administration, hasModel: HasModel): Route[] => [
   listRoute(admin),
   createRoute(admin),
   retrieveRoute(admin),
-  updateRoute(admin),
+  updateRoute(admin, hasModel),
   archiveRoute(admin),
 ];

@@ -52,6 +52,7 @@ export const chargeCommand = (terminal: Terminal): Command =>
             project: of.project_id,
             key: of.key_id,
             model: of.model,
+            ...(of.requested_model != null && { requested_model: of.requested_model }),
             counted: of.usage_source,
             status: of.status,
             ...(tier !== undefined && { service_tier: price.tiers.has(tier) ? tier : `${tier}, which has no prices` }),

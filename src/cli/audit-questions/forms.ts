@@ -47,6 +47,7 @@ export const whoIs = (text: string): Who => {
 /** Types whose name in the audit log differs from the event log's (contract C.1). */
 const entryNames: Readonly<Record<string, string>> = {
   'project.models_allowed': 'project.updated',
+  'project.models_aliased': 'project.updated',
   'project_key.created': 'api_key.created',
   'project_key.updated': 'api_key.updated',
   'project_key.rotated': 'api_key.rotated',

@@ -29,15 +29,18 @@ export const modelCommand = (terminal: Terminal): Command => {
     .description('The models that the gateway would serve')
     .action(async (options: Output) => {
       const declared = await declaredModels(readConfig(terminal.env).MODELS_FILE, terminal.env);
-      const rows = declared.map(({ model: { id, context_length, max_output_length, pricing }, upstreams }) => ({
-        id,
-        upstream: upstreams[0]!.upstream.kind,
-        upstreams: upstreams.length,
-        context_length,
-        max_output_length,
-        prompt: pricing.prompt,
-        completion: pricing.completion,
-      }));
+      const rows = declared.map(
+        ({ model: { id, aliases, context_length, max_output_length, pricing }, upstreams }) => ({
+          id,
+          upstream: upstreams[0]!.upstream.kind,
+          upstreams: upstreams.length,
+          context_length,
+          max_output_length,
+          prompt: pricing.prompt,
+          completion: pricing.completion,
+          aliases,
+        }),
+      );
       show(terminal, rows, options, { id: 'id' });
     });
   model

@@ -5,7 +5,7 @@ import { printable, printableJson, type Terminal, UsageError } from '../terminal
 import { type Layout, layoutOf, recordOf, type TextColumn, tableOf } from './table.ts';
 
 /** A field's value: times in milliseconds, money in micro-dollars, by its `Kind`. */
-export type Value = string | number | boolean | null | readonly string[];
+export type Value = string | number | boolean | null | readonly string[] | Readonly<Record<string, string>>;
 
 /** One row: the same fields in each, the most important ones first. */
 export type Shown = Readonly<Record<string, Value>>;
@@ -77,7 +77,9 @@ const textOf = (value: Value, kind: Kind | undefined, utc: true | undefined): st
   if (isTime(kind, value)) return timeText(value, utc);
   if (isMoney(kind, value)) return dollars(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return printable(typeof value === 'object' ? value.join(', ') : String(value));
+  if (typeof value !== 'object') return printable(String(value));
+  const parts = Array.isArray(value) ? value : Object.entries(value).map(([name, inner]) => `${name}=${inner}`);
+  return printable(parts.join(', '));
 };
 
 /** The units of the API: Unix seconds and dollars. */

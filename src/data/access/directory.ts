@@ -1,7 +1,8 @@
 import { type CredentialRow, credentialDigests, credentialRows } from '../../../projections/credentials.ts';
 import { organizationRows } from '../../../projections/organizations.ts';
-import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
+import { type ProjectRow, projectKeyOf, projectRows } from '../../../projections/projects.ts';
 import { idOf } from '../../../projections/recorded.ts';
+import { type AliasTable, aliasTable } from '../../aliases.ts';
 import type { Code } from '../../errors.ts';
 import type { ReadModels } from '../../kernel/projections/projection.ts';
 import type { Recorded } from '../../kernel/store/store.ts';
@@ -128,6 +129,23 @@ const setOf = (permissions: readonly string[]): ReadonlySet<string> => {
   return set;
 };
 
+/** Shared by the keys of a project: a table may have 100 kB. */
+const tables = new Map<string, AliasTable | null>();
+const mostTables = 100;
+
+const tableOf = (aliases: ProjectRow['modelAliases']): AliasTable | null => {
+  const entries = Object.entries(aliases);
+  if (entries.length === 0) return null;
+  const key = JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+  let table = tables.get(key);
+  if (table === undefined) {
+    table = aliasTable(entries);
+    if (tables.size === mostTables) tables.clear();
+    tables.set(key, table);
+  }
+  return table;
+};
+
 /** One shape for all kinds: several shapes cost 1.4 µs per request at the gate (measured). */
 class Found {
   // Read by every request, so kept together.
@@ -146,6 +164,7 @@ class Found {
   readonly name: string;
   readonly projectName: string;
   readonly allowedModels: ReadonlySet<string> | null;
+  readonly modelAliases: AliasTable | null;
   readonly windowsOf: string;
   readonly sharesWindows: boolean;
 
@@ -162,6 +181,7 @@ class Found {
     this.name = events.name;
     this.projectName = events.projectName;
     this.allowedModels = events.allowedModels;
+    this.modelAliases = events.modelAliases;
     this.windowsOf = whose.windowsOf;
     this.sharesWindows = whose.sharesWindows;
   }
@@ -170,13 +190,21 @@ class Found {
 type Whose = Pick<Found, 'kind' | 'id' | 'organizationId' | 'projectId' | 'windowsOf' | 'sharesWindows'>;
 type Events = Pick<
   Found,
-  'name' | 'projectName' | 'allowedModels' | 'tier' | 'organizationStatus' | 'permissions' | 'expiresAt'
+  | 'name'
+  | 'projectName'
+  | 'allowedModels'
+  | 'modelAliases'
+  | 'tier'
+  | 'organizationStatus'
+  | 'permissions'
+  | 'expiresAt'
 >;
 
 const noEvents: Events = {
   name: '',
   projectName: '',
   allowedModels: null,
+  modelAliases: null,
   tier: 0,
   organizationStatus: 'active',
   permissions: new Set(),
@@ -207,6 +235,7 @@ const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Princi
     name: row.name,
     projectName: '',
     allowedModels: null,
+    modelAliases: null,
     tier: organization.tier,
     organizationStatus: organization.status === 'active' ? 'active' : 'suspended',
     permissions: setOf(row.permissions),
@@ -218,7 +247,8 @@ const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Princi
     if (row.status === 'suspended') return inactive('api_key_suspended');
     if (row.status === 'expired') return inactive('api_key_expired');
     const { name: projectName, allowedModels: allowed } = project;
-    return new Found(whose, { ...events, projectName, allowedModels: allowed && setOf(allowed) }) as Principal;
+    const [allowedModels, modelAliases] = [allowed && setOf(allowed), tableOf(project.modelAliases)];
+    return new Found(whose, { ...events, projectName, allowedModels, modelAliases }) as Principal;
   }
   if (row.kind === 'admin_key') return new Found(whose, events) as Principal;
   if (row.kind === 'oauth_client') return new Found({ ...whose, kind: 'client_secret' }, events) as Principal;

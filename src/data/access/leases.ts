@@ -130,11 +130,12 @@ export class InferenceLease extends TicketLease {
   override meter(metered: Metered): Promise<Meter | Refusal> {
     if (this.ticket === null) return Promise.resolve(unmetered);
     const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
-    const { requestId, model, api, estimatedTokens, images, searches, maxTokens } = metered;
+    const { requestId, model, requestedModel, api, estimatedTokens, images, searches, maxTokens } = metered;
     // Member by member: a spread costs a microsecond per request.
     const asked = {
       requestId,
       model,
+      requestedModel,
       organizationId,
       projectId,
       keyId,

@@ -1,3 +1,5 @@
+import type { AliasTable } from '../../aliases.ts';
+
 /** What the gate finds at the headers of a request. */
 
 export interface Identity {
@@ -32,6 +34,8 @@ export interface ProjectPrincipal extends Base {
   readonly projectName: string;
   /** Null: all (contract B.2). */
   readonly allowedModels: ReadonlySet<string> | null;
+  /** Null: none (contract B.2). */
+  readonly modelAliases: AliasTable | null;
   /** 0 (Free) to 5. */
   readonly tier: number;
 }

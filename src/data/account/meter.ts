@@ -9,6 +9,8 @@ import type { GroupCommit } from './journal/group-commit.ts';
 export interface Asked {
   readonly requestId: string;
   readonly model: string;
+  /** The alias that the client sent for it, if any. */
+  readonly requestedModel?: string | undefined;
   readonly organizationId: string;
   readonly projectId: string;
   readonly keyId: string;
@@ -73,7 +75,7 @@ export class Meter {
     this.#journal = journal;
     this.#clock = clock;
     this.#askedAt = clock.monotonic();
-    const { estimatedTokens, images } = asked;
+    const { estimatedTokens, images, requestedModel: requested_model } = asked;
     this.#written = journal.begin({
       request_id: asked.requestId,
       organization_id: asked.organizationId,
@@ -86,6 +88,7 @@ export class Meter {
       input_tokens: estimatedTokens,
       images,
       micro_dollars: begunCost(price, estimatedTokens, images),
+      requested_model,
     });
   }
 
@@ -144,7 +147,7 @@ export class Meter {
 
   #settle(status: number, output: number, isFinal: boolean, isCharged = true): void {
     if (this.#isOver) return;
-    const { requestId, organizationId, projectId, keyId, api, estimatedTokens, images } = this.#asked;
+    const { requestId, organizationId, projectId, keyId, api, estimatedTokens, images, requestedModel } = this.#asked;
     const usage = this.#usage;
     const isReported = inputOf(usage) > 0;
     const source: UsageSource = isReported ? (isFinal ? 'final' : 'partial') : 'estimated';
@@ -178,6 +181,7 @@ export class Meter {
       duration_ms: Math.round(this.#clock.monotonic() - this.#askedAt),
       first_token_ms: this.#firstTokenMs === null ? null : Math.round(this.#firstTokenMs),
       details: taken.details,
+      requested_model: requestedModel,
     };
     this.#written = this.#journal.settle(settlement);
     this.#credit.settled(settlement);

@@ -7,8 +7,8 @@ import type { PolicyGuard } from '../policy/guard.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { callableModel } from './callable-model.ts';
 import type { LargeBody } from './large-bodies.ts';
+import type { Models } from './named-model.ts';
 import { isPassing, type PassingRules } from './passing.ts';
-import type { Models } from './prepare.ts';
 import type { Prepared, Sent } from './prepared.ts';
 
 /** A request that may be judged by its policies and sent. */
@@ -27,9 +27,10 @@ export const admission = (models: Models, guard: Pick<PolicyGuard, 'meet'>, as: 
     if (isRefusal(hosted)) return hosted;
     const policies = guard.meet(principal, asked.named);
     if (policies !== null && isRefusal(policies)) return policies;
-    const { refusal: ruled, sent } = asked;
-    if (ruled !== null) return ruled;
+    const { modelId, refusal: ruled, sent } = asked;
     // The models were replaced while a thread read it.
+    if (modelId !== hosted.model.id) return refusal('model_not_found', { param: 'model' });
+    if (ruled !== null) return ruled;
     if (sent === null || ('body' in sent && !isPassing(hosted, as)))
       return refusal('model_not_found', { param: 'model' });
     return { hosted, policies, sent };

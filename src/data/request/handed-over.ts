@@ -3,8 +3,8 @@ import type { Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
 import { jsonText } from '../../json/exact-number.ts';
 import type { Purpose } from '../upstream/port.ts';
-import type { ServedTo } from './model-requirements.ts';
-import { anywhere, type Models, type Prepare } from './prepare.ts';
+import type { Models, ServedTo } from './named-model.ts';
+import { anywhere, type Prepare } from './prepare.ts';
 import type { Prepared, Sent } from './prepared.ts';
 
 export interface LargeJob {
@@ -40,11 +40,11 @@ export const readLarge = (prepare: Prepare<unknown>, models: Models, { api, body
 const written = (
   { request, metadata }: Extract<Sent, { request: unknown }>,
   models: Models,
-  { model, isStreamed }: Prepared<unknown>,
+  { modelId, isStreamed }: Prepared<unknown>,
   api: LargeApi,
 ): Sent => {
   const purpose: Purpose = api === 'count' ? 'count' : isStreamed ? 'stream' : 'answer';
-  const { upstream } = models.get(model)!;
+  const { upstream } = models.get(modelId!)!;
   return {
     written: upstream.written!(request, purpose),
     text: Buffer.from(jsonText({ ...request, metadata })),

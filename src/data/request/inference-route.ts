@@ -15,8 +15,9 @@ import { type Admitted, admission, tokensOf } from './admission.ts';
 import { callErrors, foreignErrors } from './call-errors.ts';
 import { inPlace } from './in-place.ts';
 import { type InferenceCall, type LargeBodies, type LargeBody, readHere, withLarge } from './large-bodies.ts';
+import type { Models } from './named-model.ts';
 import { copyOf, policed, viewOf } from './policed.ts';
-import { type Models, preparing, type RequestRules } from './prepare.ts';
+import { preparing, type RequestRules } from './prepare.ts';
 import { type Asked, needOf, type Prepared, translatedRequest } from './prepared.ts';
 
 export interface InferenceOptions {
@@ -66,8 +67,8 @@ export const inferenceRoute = <Said>(
     const { requestId } = head;
     const admitted = resolve(asked, principal);
     if (isRefusal(admitted)) return failure(admitted, family, requestId);
-    const { policies } = admitted;
-    call.watched?.aims(asked.model);
+    const { policies, hosted } = admitted;
+    call.watched?.aims(hosted.model.id);
     const answered = (watch: AnswerWatch | null) => answer(call, asked, admitted, watch);
     guard.kept?.add(copyOf(asked, admitted, endpoint, { caller: principal, requestId, at: clock.wall() }));
     if (policies === null) return answered(null);
@@ -85,12 +86,23 @@ export const inferenceRoute = <Said>(
   ): Reply | Promise<Reply> => {
     const { allowance, head, signal, watched } = call;
     const { requestId } = head;
-    const { model, isStreamed, estimatedTokens, maxTokens, images, searches } = asked;
+    const { model: name, isStreamed, estimatedTokens, maxTokens, images, searches } = asked;
+    const { id: model, context_length: contextLength } = hosted.model;
     const headers = 'body' in sent ? passedHeaders(head, passedNames) : {};
     if (isRefusal(headers)) return failure(headers, family, requestId);
     const full = allowance.reserve(tokensOf(asked));
     if (full !== undefined) return failure(full, family, requestId);
-    const metered = { requestId, model, api: endpoint, estimatedTokens, images, searches, maxTokens };
+    const requestedModel = name === model ? undefined : name;
+    const metered = {
+      requestId,
+      model,
+      requestedModel,
+      api: endpoint,
+      estimatedTokens,
+      images,
+      searches,
+      maxTokens,
+    };
     const opening = allowance.meter(metered);
     const id = answerId();
     const form = placed(api.form(asked, id, head), asked.placeOf);
@@ -102,7 +114,6 @@ export const inferenceRoute = <Said>(
       // A request whose client left before it was asked is neither asked nor charged.
       if (signal.aborted) return abandoned;
       const meter = watched?.asks(metered, opened) ?? opened;
-      const contextLength = hosted.model.context_length;
       const account = new Account({ allowance, meter, need, contextLength, searches });
       // Only now is the span of the upstream known.
       const { trace, hold } = call;
@@ -112,7 +123,7 @@ export const inferenceRoute = <Said>(
         const request = translatedRequest(sent, hosted);
         return translatedReply({ upstream, request }, isStreamed, generation, timing);
       }
-      const passed = { body: sent.body, id, model, headers, hidesUsage: sent.hidesUsage };
+      const passed = { body: sent.body, id, model: name, headers, hidesUsage: sent.hidesUsage };
       return passedReply(upstream.passing![rules.passing.as]!, passed, isStreamed, generation, timing);
     };
     return ask();

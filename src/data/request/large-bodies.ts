@@ -8,7 +8,7 @@ import type { ProjectPrincipal } from '../access/principal.ts';
 import { largeEntry } from '../large-place.ts';
 import { type DeclaredModel, withoutCredentials } from '../upstream/models/models.ts';
 import { type LargeApi, type LargeJob, type LargeRead, received } from './handed-over.ts';
-import type { ServedTo } from './model-requirements.ts';
+import type { ServedTo } from './named-model.ts';
 import { anywhere, here, type Prepare } from './prepare.ts';
 import type { Prepared } from './prepared.ts';
 
@@ -114,8 +114,8 @@ export const withLarge =
   (call: InferenceCall<Prepared<Said> | LargeBody>): Reply | Promise<Reply> => {
     const { body, head, principal } = call;
     if (!('large' in body)) return handle(call, body);
-    const { organizationId, allowedModels } = principal;
-    const job = { api, body: body.large, served: { organizationId, allowedModels } };
+    const { organizationId, allowedModels, modelAliases } = principal;
+    const job = { api, body: body.large, served: { organizationId, allowedModels, modelAliases } };
     return large!.read(job).then((read): Reply | Promise<Reply> => {
       if (read === null) return failure(refusal('server_busy'), family, head.requestId);
       if ('fault' in read) throw new Error(`A large body could not be read: ${read.fault}`);

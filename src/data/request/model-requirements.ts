@@ -13,11 +13,12 @@ export const isLocked = (model: Model, tier: number): boolean =>
 
 const tierOf = (check: Exclude<Check, 'credits'>): number => Number(check.slice('tier:'.length));
 
-/** Decides which models are visible. */
-export type ServedTo = Pick<ProjectPrincipal, 'organizationId' | 'allowedModels'>;
+/** A dedicated model exists for its organization alone (contract L.1). */
+export const existsFor = ({ dedicated_to: owner }: Pick<Model, 'dedicated_to'>, organizationId: string): boolean =>
+  owner === undefined || owner === organizationId;
 
-/** Hides models of other organizations (contract L.1) and those closed to the project (contract B.2). */
+/** Hides models of other organizations, and those closed to the project (contract B.2). */
 export const isServedTo = (
-  { id, dedicated_to: owner }: Pick<Model, 'id' | 'dedicated_to'>,
-  { organizationId, allowedModels }: ServedTo,
-): boolean => (owner === undefined || owner === organizationId) && (allowedModels === null || allowedModels.has(id));
+  model: Pick<Model, 'id' | 'dedicated_to'>,
+  { organizationId, allowedModels }: Pick<ProjectPrincipal, 'organizationId' | 'allowedModels'>,
+): boolean => existsFor(model, organizationId) && (allowedModels === null || allowedModels.has(model.id));

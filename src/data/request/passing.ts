@@ -14,7 +14,7 @@ import type { ConnectedModel } from '../upstream/connect.ts';
 import type { Upstream } from '../upstream/port.ts';
 import { bodyRefusal } from './body-refusal.ts';
 import { conforms } from './conforms.ts';
-import type { ServedTo } from './model-requirements.ts';
+import type { ServedTo } from './named-model.ts';
 import type { Prepared } from './prepared.ts';
 
 /** What the answer may take. */
@@ -109,6 +109,7 @@ export const passingReader = <Said>(rules: PassingRules<Said>) => {
     // Member by member: a spread took eight microseconds.
     return {
       model: name,
+      modelId: hosted.model.id,
       isStreamed: tape.is(tape.member(0, stream), Kind.true),
       named: tape.strings(tape.member(0, policies)),
       said: rules.said(tape, name),

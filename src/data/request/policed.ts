@@ -15,9 +15,10 @@ type Endpoint = Beside['endpoint'];
 
 /** All that the upstream gets, as JSON in the form of an API. */
 const bodyOf = (asked: Prepared<unknown>, { hosted, sent }: Admitted, endpoint: Endpoint): RawBody => {
-  const { model, isStreamed: stream, estimatedTokens: inputTokens, maxTokens: named, grows } = asked;
+  const { isStreamed: stream, estimatedTokens: inputTokens, maxTokens: named, grows } = asked;
   // An upstream without a named maximum gets the model's, or none, which is the same.
-  const maxTokens = grows === true ? Math.max(named, hosted.model.max_output_length) : named;
+  const { id: model, max_output_length: longest } = hosted.model;
+  const maxTokens = grows === true ? Math.max(named, longest) : named;
   // What is not in the client's API any more is in the form of messages.
   const form = 'body' in sent ? endpoint : 'messages';
   return { endpoint, model, stream, inputTokens, maxTokens, body: bytesOf(sent), form };

@@ -3,11 +3,10 @@ import { refusedFault, type ValueBudget, valueBudget } from '../../http/request/
 import { lentDocument as tape } from '../../json/document.ts';
 import { named } from '../../json/names.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
-import { isServedTo, type ServedTo } from './model-requirements.ts';
+import { type Models, namedModel, type ServedTo } from './named-model.ts';
 import { isPassing, type PassingRules, passingReader } from './passing.ts';
 import type { Prepared } from './prepared.ts';
 
-export type Models = ReadonlyMap<string, ConnectedModel>;
 type Value = Readonly<Record<string, unknown>>;
 
 /** How one API's requests are read. @typeParam Said what its answers take from them */
@@ -48,8 +47,7 @@ export const preparing = <Said>(models: Models, { passing, strict }: RequestRule
     const fault = tape.fault(bytes, budget);
     if (fault !== null) return mayParse ? refusedFault(fault) : null;
     const name = tape.string(tape.member(0, model));
-    const known = name === undefined ? undefined : models.get(name);
-    const hosted = known && isServedTo(known.model, principal) ? known : undefined;
+    const hosted = name === undefined ? undefined : namedModel(models, name, principal);
     if (hosted !== undefined && isPassing(hosted, passing.as))
       return readPassing({ tape, bytes, name: name!, hosted, principal, mayParse });
     return mayParse ? strict(tape.exactValue() as Value, hosted, budget) : null;

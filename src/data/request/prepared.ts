@@ -26,6 +26,7 @@ export type Sent =
 
 /** What the client asked for. @typeParam Said what the answer takes from the request */
 export interface Asked<Said> {
+  /** As the client wrote it: an id or an alias (contract A.4). */
   readonly model: string;
   readonly isStreamed: boolean;
   /** Policies by their ids. */
@@ -37,6 +38,8 @@ export interface Asked<Said> {
 
 /** A request that has been read. Plain data but for `placeOf`, which no thread hands over. */
 export interface Prepared<Said> extends Asked<Said>, TokenNeed {
+  /** Of the model whose rules it was read by; undefined if the caller sees none of that name. */
+  readonly modelId: string | undefined;
   /** Upper bounds. */
   readonly images: number;
   readonly searches: number;
@@ -60,9 +63,10 @@ export const preparedStrictly = <Said>(
   hosted: ConnectedModel | undefined,
   judge: (hosted: ConnectedModel) => Judged | Refusal,
 ): Prepared<Said> => {
-  if (hosted === undefined) return { ...asked, ...nothing, refusal: null };
+  if (hosted === undefined) return { ...asked, ...nothing, modelId: undefined, refusal: null };
+  const { id: modelId } = hosted.model;
   const judged = judge(hosted);
-  if (isRefusal(judged)) return { ...asked, ...nothing, refusal: judged };
+  if (isRefusal(judged)) return { ...asked, ...nothing, modelId, refusal: judged };
   const { request, metadata, estimatedTokens, maxTokens, grows = false, longest = maxTokens } = judged;
   const { model, isStreamed, named, said, placeOf } = asked;
   const { system, messages } = request;
@@ -72,6 +76,7 @@ export const preparedStrictly = <Said>(
   // Member by member, because a spread is slow. Such requests cannot search.
   return {
     model,
+    modelId,
     isStreamed,
     named,
     said,

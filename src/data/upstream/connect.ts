@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type AliasTable, aliasTable } from '../../aliases.ts';
 import type { Clock } from '../../clock.ts';
 import { Secret } from '../../secrets/secret.ts';
 import { anthropicUpstream } from './anthropic/anthropic.ts';
@@ -21,6 +22,8 @@ export interface ConnectedModel {
 
 export interface ServedModels extends ReadonlyMap<string, ConnectedModel> {
   readonly list: readonly Model[];
+  /** Of the models file; null if it has none. */
+  readonly aliases: AliasTable | null;
 }
 
 export interface ConnectedModels extends ServedModels {
@@ -48,12 +51,14 @@ export const connect = (models: readonly DeclaredModel[], dependencies: ConnectD
   const served = new Map<string, ConnectedModel>();
   let kept = new Map<string, Kept>();
   let list: readonly Model[] = [];
+  let aliases: AliasTable | null = null;
   const replace = (declared: readonly DeclaredModel[]): void => {
     const before = kept;
     kept = new Map(declared.map((each) => [each.model.id, connectOne(each, before.get(each.model.id), dependencies)]));
     served.clear();
     for (const [id, { connected }] of kept) served.set(id, connected);
     list = declared.map(({ model }) => model);
+    aliases = aliasesOf(list);
     const inUse = new Set([...kept.values()].flatMap(({ members }) => [...members.values()]));
     for (const member of [...before.values()].flatMap(({ members }) => [...members.values()]))
       if (!inUse.has(member)) void member.upstream.close();
@@ -61,6 +66,7 @@ export const connect = (models: readonly DeclaredModel[], dependencies: ConnectD
   replace(models);
   return Object.defineProperties(served, {
     list: { get: () => list },
+    aliases: { get: () => aliases },
     replace: { value: replace },
     close: {
       value: async () => {
@@ -69,6 +75,10 @@ export const connect = (models: readonly DeclaredModel[], dependencies: ConnectD
     },
   }) as unknown as ConnectedModels;
 };
+
+/** Null if there are none. */
+export const aliasesOf = (models: readonly Model[]): AliasTable | null =>
+  aliasTable(models.flatMap(({ id, aliases }) => aliases.map((alias) => [alias, id] as const)));
 
 const connectOne = (declared: DeclaredModel, before: Kept | undefined, dependencies: ConnectDependencies): Kept => {
   const declaration = textOf(declared);

@@ -10,8 +10,12 @@ export interface Project {
   readonly archivedAt: number | null;
   /** Null: all (contract B.2). */
   readonly allowedModels: readonly string[] | null;
+  /** Ids of models by the name, or the pattern, that callers may send for them (contract B.2). */
+  readonly modelAliases: ModelAliases;
   readonly liveKeys: PersistentSet;
 }
+
+export type ModelAliases = Readonly<Record<string, string>>;
 
 export type ProjectEvent =
   | {
@@ -22,6 +26,7 @@ export type ProjectEvent =
     }
   | { readonly type: 'project.updated'; readonly name: string }
   | { readonly type: 'project.models_allowed'; readonly models: readonly string[] | null }
+  | { readonly type: 'project.models_aliased'; readonly aliases: ModelAliases }
   | { readonly type: 'project.archived'; readonly archived_at: number }
   | { readonly type: 'project.key_issued'; readonly key_id: string }
   | { readonly type: 'project.key_ended'; readonly key_id: string };
@@ -35,6 +40,7 @@ const blank: Project = {
   createdAt: 0,
   archivedAt: null,
   allowedModels: null,
+  modelAliases: {},
   liveKeys: PersistentSet.empty(),
 };
 
@@ -47,6 +53,7 @@ const apply: Changes<Project, ProjectEvent> = {
   }),
   'project.updated': (data, event) => ({ ...data, name: event.name }),
   'project.models_allowed': (data, event) => ({ ...data, allowedModels: event.models }),
+  'project.models_aliased': (data, event) => ({ ...data, modelAliases: event.aliases }),
   'project.archived': (data, event) => ({ ...data, archivedAt: event.archived_at }),
   'project.key_issued': (data, event) => ({ ...data, liveKeys: data.liveKeys.with(event.key_id) }),
   'project.key_ended': (data, event) => ({ ...data, liveKeys: data.liveKeys.without(event.key_id) }),
@@ -62,6 +69,7 @@ const machine = chartOf<Project, ProjectEvent>(apply).createMachine({
       on: {
         'project.updated': { actions: 'apply' },
         'project.models_allowed': { actions: 'apply' },
+        'project.models_aliased': { actions: 'apply' },
         'project.archived': { target: 'archived', actions: 'apply' },
         'project.key_issued': { actions: 'apply' },
         'project.key_ended': { actions: 'apply' },
@@ -76,6 +84,17 @@ type ProjectState = StateOf<typeof machine>;
 const areSame = (a: readonly string[] | null, b: readonly string[] | null): boolean =>
   a === null || b === null ? a === b : a.length === b.length && a.every((each, i) => each === b[i]);
 
+const areAlike = (a: ModelAliases, b: ModelAliases): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([alias, model]) => b[alias] === model);
+
+export interface ProjectChange {
+  readonly name?: string;
+  readonly allowedModels?: readonly string[] | null;
+  readonly modelAliases?: ModelAliases;
+  /** Whether a model has this id; needed with `modelAliases`. */
+  readonly isModel?: (id: string) => boolean;
+}
+
 const decide = {
   create: (_: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectEvent[] => [
     { type: 'project.created', organization_id: input.organizationId, name: input.name, created_at: input.at },
@@ -86,15 +105,24 @@ const decide = {
   /** Only real changes are events; any change of an archived project is refused by the chart. */
   update: (
     { status, data }: ProjectState,
-    { name, allowedModels: models }: { readonly name?: string; readonly allowedModels?: readonly string[] | null },
-  ): ProjectEvent[] => [
-    ...(name === undefined || (status === 'active' && data.name === name)
-      ? []
-      : [{ type: 'project.updated', name } as const]),
-    ...(models === undefined || (status === 'active' && areSame(data.allowedModels, models))
-      ? []
-      : [{ type: 'project.models_allowed', models } as const]),
-  ],
+    { name, allowedModels: models, modelAliases: aliases, isModel }: ProjectChange,
+  ): ProjectEvent[] => {
+    const taken = status === 'active' && Object.keys(aliases ?? {}).find((alias) => isModel?.(alias));
+    if (taken) {
+      throw fault('model_alias_taken', { param: 'model_aliases', message: `There is a model with the id "${taken}".` });
+    }
+    return [
+      ...(name === undefined || (status === 'active' && data.name === name)
+        ? []
+        : [{ type: 'project.updated', name } as const]),
+      ...(models === undefined || (status === 'active' && areSame(data.allowedModels, models))
+        ? []
+        : [{ type: 'project.models_allowed', models } as const]),
+      ...(aliases === undefined || (status === 'active' && areAlike(data.modelAliases, aliases))
+        ? []
+        : [{ type: 'project.models_aliased', aliases } as const]),
+    ];
+  },
   /** Idempotent (contract B.2). */
   archive: ({ status }: ProjectState, input: { at: number }): ProjectEvent[] =>
     status === 'archived' ? [] : [{ type: 'project.archived', archived_at: input.at }],

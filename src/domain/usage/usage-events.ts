@@ -17,6 +17,8 @@ export interface Settlement extends Taken {
   readonly project_id: string;
   readonly key_id: string;
   readonly model: string;
+  /** The alias that the client sent for it, if any (contract M.2). */
+  readonly requested_model?: string | null | undefined;
   readonly api: Api;
   readonly usage_source: UsageSource;
   readonly price: string;
@@ -60,8 +62,9 @@ const fields = [
   'first_token_ms',
 ] as const satisfies readonly (keyof Settlement)[];
 
-/** `details` is last, and only in events that have some. */
-const allFields = [...fields, 'details'] as const;
+/** Behind the others, and only in events that have some. */
+const rareFields = ['details', 'requested_model'] as const;
+const allFields = [...fields, ...rareFields] as const;
 
 const blank = Object.fromEntries(fields.map((field) => [field, null])) as Record<string, unknown>;
 
@@ -74,7 +77,8 @@ export const accountOf = (row: readonly unknown[], names: readonly string[] = al
 };
 
 export const usageSettled = (settlements: readonly Settlement[]): Omit<UsageSettled, 'type'> => {
-  const named = settlements.some(({ details }) => details != null) ? allFields : fields;
+  const rare = rareFields.filter((field) => settlements.some((settlement) => settlement[field] != null));
+  const named = rare.length === 0 ? fields : [...fields, ...rare];
   return { fields: named, rows: settlements.map((settlement) => named.map((field) => settlement[field] ?? null)) };
 };
 

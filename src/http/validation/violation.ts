@@ -67,6 +67,8 @@ const describe = (issue: Issue): readonly [string, string] => {
       return format(issue);
     case 'invalid_value':
       return ['literal_error', `Must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}.`];
+    case 'invalid_key':
+      return describe(issue.issues[0]!);
     case 'not_multiple_of':
       return ['value_error', `Must be a multiple of ${issue.divisor}.`];
     default:

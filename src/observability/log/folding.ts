@@ -19,6 +19,7 @@ const neverFolded: ReadonlySet<SignalName> = new Set<SignalName>([
   'prices.declared',
   'models.reloaded',
   'models.refused',
+  'models.alias_hidden',
   'projection.catching_up',
 ]);
 

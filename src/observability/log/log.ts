@@ -46,6 +46,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'projection.rebuilt',
   'limits.trouble',
   'models.refused',
+  'models.alias_hidden',
   'tiers.refused',
   'certificate.refused',
   'certificate.expired',

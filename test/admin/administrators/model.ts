@@ -34,6 +34,7 @@ export interface Project {
   name: string;
   archivedAt: number | null;
   allowedModels: readonly string[] | null;
+  modelAliases: Readonly<Record<string, string>>;
   readonly keys: Map<string, Key>;
 }
 

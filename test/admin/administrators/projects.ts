@@ -31,6 +31,7 @@ const shownProject = (project: Project): object => ({
   status: project.archivedAt === null ? 'active' : 'archived',
   ...(project.archivedAt !== null && { archived_at: seconds(project.archivedAt) }),
   allowed_models: project.allowedModels,
+  model_aliases: project.modelAliases,
 });
 
 /** The project that a step is about, and the refusal where there is none. */
@@ -81,6 +82,7 @@ const createProject = command({
           createdAt: world.now,
           archivedAt: null,
           allowedModels: null,
+          modelAliases: {},
           keys: new Map(),
         };
         tenant.projects.set(project.id, project);
@@ -124,10 +126,16 @@ const retrieveProject = command({
 });
 
 const models = fc.option(fc.subarray(['a', 'b', 'c']), { nil: null });
+/** `weir-sim-1` is the id of a model. */
+const aliases = fc.dictionary(fc.constantFrom('x', 'y-*', 'weir-sim-1'), fc.constantFrom('a', 'b'), {
+  noNullPrototype: true,
+});
 const changes = fc.oneof(
   fc.record({ name }),
   fc.record({ allowed_models: models }),
   fc.record({ name, allowed_models: models }),
+  fc.record({ model_aliases: aliases }),
+  fc.record({ name, allowed_models: models, model_aliases: aliases }),
 );
 
 const updateProject = command({
@@ -136,7 +144,9 @@ const updateProject = command({
   async run(world, { who: chosen, target: wanted, body }) {
     const tenant = tenantOf(world, chosen);
     const { ids, project, missing } = projectOf(world, chosen, wanted);
-    const refusal = missing ?? (project?.archivedAt === null ? null : '409 project_archived');
+    const { model_aliases: names } = body as { readonly model_aliases?: Readonly<Record<string, string>> };
+    const taken = names && 'weir-sim-1' in names ? '409 model_alias_taken model_aliases' : null;
+    const refusal = missing ?? (project?.archivedAt === null ? taken : '409 project_archived');
     const request = { method: 'POST', path, permission: 'projects:write', ids, body } as const;
     const answer = await expectOf(world, chosen, request, refusal);
     if (!answer || !project) return world.happened(tenant, []);
@@ -147,6 +157,11 @@ const updateProject = command({
     const changed = [project.name !== called.trim(), String(project.allowedModels) !== String(allowed)];
     // An empty list is not none.
     if ((project.allowedModels === null) !== (allowed === null)) changed[1] = true;
+    if (names) {
+      const inOrder = (each: object) => JSON.stringify(Object.entries(each).sort());
+      changed.push(inOrder(project.modelAliases) !== inOrder(names));
+      project.modelAliases = names;
+    }
     project.name = called.trim();
     project.allowedModels = allowed;
     expect(answer.body).toEqual(shownProject(project));

@@ -16,6 +16,7 @@ const begunFields = [
   'input_tokens',
   'images',
   'micro_dollars',
+  'requested_model',
 ] as const;
 
 /** With the cost if the end is never known. */
@@ -52,9 +53,14 @@ export const abandoned = ({ asked_at, input_tokens, images, micro_dollars, ...wh
 
 // Without names, and put together by hand (ids need no escapes): half the size, half JSON.stringify's time.
 const begunJson = (e: Begun): string =>
-  `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}","${e.price}",${e.asked_at},${e.input_tokens},${e.images},${e.micro_dollars}]`;
+  `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}","${e.price}",${e.asked_at},${e.input_tokens},${e.images},${e.micro_dollars}${e.requested_model == null ? '' : `,"${e.requested_model}"`}]`;
+/** `details` and `requested_model`, if there are any. */
+const rareJson = ({ details, requested_model: requested }: Settlement): string => {
+  if (requested == null) return details == null ? '' : `,${JSON.stringify(details)}`;
+  return `,${JSON.stringify(details ?? null)},"${requested}"`;
+};
 const settledJson = (e: Settlement): string =>
-  `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}",${e.input_tokens},${e.output_tokens},${e.cache_creation_input_tokens},${e.cache_read_input_tokens},${e.images},"${e.usage_source}","${e.price}",${e.micro_dollars},${e.status},${e.settled_at},${e.duration_ms},${e.first_token_ms}${e.details == null ? '' : `,${JSON.stringify(e.details)}`}]`;
+  `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}",${e.input_tokens},${e.output_tokens},${e.cache_creation_input_tokens},${e.cache_read_input_tokens},${e.images},"${e.usage_source}","${e.price}",${e.micro_dollars},${e.status},${e.settled_at},${e.duration_ms},${e.first_token_ms}${rareJson(e)}]`;
 
 const jsonOf = (entry: Entry): string => {
   if (entry.kind === 'begun') return begunJson(entry.begun);
@@ -75,7 +81,7 @@ const entryOf = (line: string): Entry | null => {
   const told = JSON.parse(line.slice(9)) as readonly unknown[] | { readonly decided: Decision };
   if ('decided' in told) return { kind: 'decided', decision: told.decided };
   if (told.length > begunFields.length) return { kind: 'settled', settlement: accountOf(told) };
-  const begun = Object.fromEntries(begunFields.map((field, i) => [field, told[i]])) as unknown as Begun;
+  const begun = Object.fromEntries(told.map((value, i) => [begunFields[i], value])) as unknown as Begun;
   return { kind: 'begun', begun };
 };
 

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { JournalFiles } from './files.ts';
 
 const mebibyte = 1024 * 1024;
-/** The maximum of a settlement: ids of 31 characters, a model of 200, a service tier of 32, and numbers. */
+/** The maximum of a settlement: ids of 31 characters, a model and its alias of 200 each, a service tier of 32, and numbers. */
 export const longestLine = 1_024;
 const leastSize = 4 * mebibyte;
 

@@ -17,8 +17,9 @@ import {
   readHere,
   withLarge,
 } from '../../request/large-bodies.ts';
+import type { Models } from '../../request/named-model.ts';
 import { policed, viewOf } from '../../request/policed.ts';
-import { type Models, preparing } from '../../request/prepare.ts';
+import { preparing } from '../../request/prepare.ts';
 import { type Prepared, translatedRequest } from '../../request/prepared.ts';
 import type { GenerateOptions } from '../../upstream/port.ts';
 import { passedNames } from './messages.ts';
@@ -58,7 +59,7 @@ export const countTokensRoute = (
       const { requestId } = head;
       const admitted = resolve(asked, principal);
       if (isRefusal(admitted)) return failure(admitted, 'messages', requestId);
-      call.watched?.aims(asked.model);
+      call.watched?.aims(admitted.hosted.model.id);
       const count = () => counted(call, admitted, asked.estimatedTokens);
       const { policies: those } = admitted;
       if (those === null) return count();

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { fault } from '../../../errors.ts';
 import { type Head, type Reply, type Route, route } from '../../../http/route.ts';
 import type { ProjectPrincipal } from '../../access/principal.ts';
-import { isServedTo } from '../../request/model-requirements.ts';
+import type { ServedTo } from '../../request/named-model.ts';
 import type { Model } from '../../upstream/models/models.ts';
-import { describeModel, modelList, modelResource } from './model-resource.ts';
+import { describeModel, modelList, modelResource, type Reader } from './model-resource.ts';
+import { namesOf } from './names.ts';
 
 export interface ModelsOptions {
   readonly models: () => readonly Model[];
@@ -25,36 +26,47 @@ const wholePage = (models: readonly Model[]) => ({
 
 /** Prepared as bytes: benchmarks use this route to measure the gateway's own cost. */
 const listsOf = (all: readonly Model[], ownedBy: string) => {
+  const names = namesOf(all);
+  const replyTo = (served: readonly Model[], reader: Reader): Reply => {
+    const data = served.map((model) => describeModel(model, ownedBy, reader));
+    const body = { object: 'list', data, ...(reader.versioned && wholePage(served)) };
+    return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify(body)) });
+  };
   const repliesTo = (served: readonly Model[], versioned: boolean): readonly Reply[] =>
-    [false, true].flatMap((credited) =>
-      tiers.map((tier) => {
-        const data = served.map((model) => describeModel(model, ownedBy, { tier, hasCredit: credited, versioned }));
-        const body = { object: 'list', data, ...(versioned && wholePage(served)) };
-        return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify(body)) });
-      }),
-    );
-  const listsFor = (organizationId: string, allowedModels: ReadonlySet<string> | null = null) => {
-    const served = all.filter((model) => isServedTo(model, { organizationId, allowedModels }));
+    [false, true].flatMap((hasCredit) => tiers.map((tier) => replyTo(served, { tier, hasCredit, versioned })));
+  const listsFor = (principal: ServedTo) => {
+    const served = names.seenBy(principal);
     return { plain: repliesTo(served, false), versioned: repliesTo(served, true) };
   };
-  const shared = listsFor('');
+  const toAll = { organizationId: '', allowedModels: null, modelAliases: null };
+  const shared = listsFor(toAll);
   const owners = new Set(all.map(({ dedicated_to: owner }) => owner).filter((owner) => owner !== undefined));
-  const dedicated = new Map([...owners].map((owner) => [owner, listsFor(owner)]));
+  const dedicated = new Map(
+    [...owners].map((organizationId) => [organizationId, listsFor({ ...toAll, organizationId })]),
+  );
 
   /** By the set of usable models, which belongs to one project or means the same for another's. */
   const restricted = new WeakMap<ReadonlySet<string>, Map<string, ReturnType<typeof listsFor>>>();
+  const prepared = ({ organizationId: caller, allowedModels }: ServedTo) => {
+    const owned = dedicated.get(caller);
+    if (allowedModels === null) return owned ?? shared;
+    const known = restricted.get(allowedModels) ?? new Map<string, ReturnType<typeof listsFor>>();
+    restricted.set(allowedModels, known);
+    const organizationId = owned === undefined ? '' : caller;
+    const lists = known.get(organizationId) ?? listsFor({ organizationId, allowedModels, modelAliases: null });
+    known.set(organizationId, lists);
+    return lists;
+  };
   return {
     all,
+    named: names.named,
     asksForCredit: all.some(({ access }) => access.required_checks.includes('credits')),
-    for({ organizationId, allowedModels }: ProjectPrincipal) {
-      const owned = dedicated.get(organizationId);
-      if (allowedModels === null) return owned ?? shared;
-      const known = restricted.get(allowedModels) ?? new Map<string, ReturnType<typeof listsFor>>();
-      restricted.set(allowedModels, known);
-      const owner = owned === undefined ? '' : organizationId;
-      const lists = known.get(owner) ?? listsFor(owner, allowedModels);
-      known.set(owner, lists);
-      return lists;
+    to(principal: ServedTo, reader: Reader): Reply {
+      // Not kept: a project may have a hundred aliases, and change them at any time.
+      if (principal.modelAliases !== null) return replyTo(names.seenBy(principal), reader);
+      const { plain, versioned } = prepared(principal);
+      const { tier, hasCredit } = reader;
+      return (reader.versioned ? versioned : plain)[tier + (hasCredit ? tiers.length : 0)]!;
     },
   };
 };
@@ -84,11 +96,12 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
         },
       },
       handle: ({ head, principal }) => {
-        const { asksForCredit, for: listFor } = lists();
-        const list = listFor(principal);
-        return (isVersioned(head) ? list.versioned : list.plain)[
-          principal.tier + (asksForCredit && hasCredit(principal.organizationId) ? tiers.length : 0)
-        ]!;
+        const { asksForCredit, to } = lists();
+        return to(principal, {
+          tier: principal.tier,
+          hasCredit: asksForCredit && hasCredit(principal.organizationId),
+          versioned: isVersioned(head),
+        });
       },
     }),
     route<ProjectPrincipal, { model: string }, Record<string, never>, undefined, Model>({
@@ -102,8 +115,8 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
       access: { credential: 'project', permission: 'models:read', apiKeyHeader: true },
       params: z.object({ model: z.string() }),
       find: ({ principal, params }) => {
-        const model = models().find(({ id }) => id === params.model);
-        if (model === undefined || !isServedTo(model, principal)) throw fault('model_not_found', { param: 'model' });
+        const model = lists().named(params.model, principal);
+        if (model === undefined) throw fault('model_not_found', { param: 'model' });
         return model;
       },
       replies: { 200: { description: 'The model', schema: modelResource } },

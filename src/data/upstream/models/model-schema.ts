@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { aliasSchema, idSchema as id, mostAliases } from '../../../aliases.ts';
 import type { Secret } from '../../../secrets/secret.ts';
 import type { PinnedCa } from '../http1/trust.ts';
 import { tierName, usualTiers } from '../service-tiers.ts';
@@ -26,12 +27,6 @@ const quantizations = [
 const set = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.array(z.enum(values)).refine((items) => new Set(items).size === items.length, 'has a value twice');
 
-const id = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._:@+/-]{0,199}$/,
-    'not a model id: 1 to 200 of A-Z a-z 0-9 . _ : @ + / -, a letter or digit first',
-  );
 const label = z.string().min(1).max(200);
 const price = z
   .string()
@@ -130,6 +125,7 @@ const part = {
 
 export const modelSchema = z.strictObject({
   id,
+  aliases: z.array(aliasSchema).max(mostAliases).default([]),
   name: label.optional(),
   display_name: label.optional(),
   object: z.literal('model').optional(),

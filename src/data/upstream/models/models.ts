@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { aliasSchema } from '../../../aliases.ts';
 import { Secret } from '../../../secrets/secret.ts';
 import { readCaFile } from './ca-file.ts';
 import { defaultModels } from './default-models.ts';
@@ -65,6 +66,9 @@ export const loadModels = (text: string | null, env: Environment): readonly Decl
   return parsed.data!.models.map((entry) => declared(entry, env));
 };
 
+/** By default. */
+export const displayNameOf = (id: string): string => id.slice(id.lastIndexOf('/') + 1);
+
 const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment): DeclaredModel => {
   const parts = upstreams ?? [{ ...upstream!, name: undefined, weight: 1, priority: 0 }];
   return {
@@ -72,7 +76,7 @@ const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment
       ...fields,
       object: 'model',
       name: fields.name ?? fields.id,
-      display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
+      display_name: fields.display_name ?? displayNameOf(fields.id),
       root: fields.root ?? fields.id,
       ...pricingOf(fields.pricing),
       // Some such servers begin anew instead of continuing an assistant message.
@@ -137,15 +141,16 @@ const crossFaults = (raw: unknown, env: Environment): Fault[] => {
   const models = field(raw, 'models');
   if (!Array.isArray(models)) return [];
   const faults: Fault[] = [];
-  const seen = new Map<string, number>();
+  const ids = new Map<unknown, number>();
+  for (const [index, entry] of models.entries()) {
+    const id = field(entry, 'id');
+    if (!ids.has(id)) ids.set(id, index);
+  }
   for (const [index, entry] of models.entries()) {
     const at = (message: string, ...path: string[]) => faults.push({ path: ['models', index, ...path], message });
     const id = field(entry, 'id');
-    if (typeof id === 'string') {
-      const first = seen.get(id);
-      if (first === undefined) seen.set(id, index);
-      else at(`the id of models[${first}] too`, 'id');
-    }
+    const first = ids.get(id);
+    if (typeof id === 'string' && first !== index) at(`the id of models[${first}] too`, 'id');
     const [context, output] = [field(entry, 'context_length'), field(entry, 'max_output_length')];
     if (typeof context === 'number' && typeof output === 'number' && output > context) {
       at('greater than context_length', 'max_output_length');
@@ -153,6 +158,25 @@ const crossFaults = (raw: unknown, env: Environment): Fault[] => {
     faults.push(
       ...upstreamFaults(entry, env).map(({ path, message }) => ({ path: ['models', index, ...path], message })),
     );
+  }
+  return [...faults, ...aliasFaults(models, ids)];
+};
+
+/** An alias that is a model's id, or that another model has too. */
+const aliasFaults = (models: readonly unknown[], ids: ReadonlyMap<unknown, number>): Fault[] => {
+  const faults: Fault[] = [];
+  const known = new Map<string, number>();
+  for (const [index, entry] of models.entries()) {
+    const aliases = field(entry, 'aliases');
+    for (const [i, alias] of (Array.isArray(aliases) ? aliases : []).entries()) {
+      if (!aliasSchema.safeParse(alias).success) continue;
+      const id = String(field(entry, 'id'));
+      const at = (message: string) => faults.push({ path: ['models', index, 'aliases', i], message });
+      const other = known.get(alias);
+      if (ids.has(alias)) at(`"${alias}", an alias of "${id}", is the id of models[${ids.get(alias)}]`);
+      else if (other === undefined) known.set(alias, index);
+      else at(`"${alias}" is an alias of "${String(field(models[other], 'id'))}" and of "${id}"`);
+    }
   }
   return faults;
 };

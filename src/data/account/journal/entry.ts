@@ -2,7 +2,6 @@ import { crc32 } from 'node:zlib';
 import type { Decision } from '../../../domain/policy/decision-events.ts';
 import { microDollarsOf, type Price, type Taken } from '../../../domain/usage/charge.ts';
 import { accountOf, type Settlement } from '../../../domain/usage/usage-events.ts';
-import { noTokens } from '../../../tokens.ts';
 
 const begunFields = [
   'request_id',
@@ -30,8 +29,10 @@ export type Entry =
 
 /** Only the input is known. */
 const inputAlone = (input_tokens: number, images: number): Taken => ({
-  ...noTokens,
   input_tokens,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
   images,
 });
 

@@ -125,7 +125,6 @@ describe('an account', () => {
         settled_at: 1_700_000_001_050,
         duration_ms: 50,
         first_token_ms: 20,
-        details: null,
       },
     ]);
   });

@@ -18,6 +18,7 @@ const bench = workbench();
 afterAll(bench.clean);
 
 const price = priceOf('m', { ...free, prompt: '0.000003', completion: '0.000015' });
+const twice = priceOf('m', { ...free, prompt: '0.000006', completion: '0.000015' });
 const dearer = priceOf('m', { ...free, prompt: '0.000009', completion: '0.000015' });
 const usage = { input_tokens: 1_000, output_tokens: 200, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 const requestId = newId('req', systemClock);
@@ -49,7 +50,7 @@ beforeAll(async () => {
   const other = await openUsage({
     dir: join(bench.dir, 'other'),
     store: log.store,
-    prices: [{ ...price, pico: { ...price.pico, prompt: price.pico.prompt * 2n } }],
+    prices: [{ ...price, standard: twice.standard }],
     funds: noFunds,
     clock,
   });

@@ -29,8 +29,17 @@ export const mostOf = (
   images: number,
   searches = 0,
 ): number => {
-  const taken = { ...noTokens, input_tokens, output_tokens, images };
-  return mostMicroDollarsOf(price, searches === 0 ? taken : { ...taken, details: { web_search: searches } });
+  const details = searches === 0 ? undefined : { web_search: searches };
+  // Member by member: a spread takes five times as long.
+  const taken = {
+    input_tokens,
+    output_tokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    images,
+    details,
+  };
+  return mostMicroDollarsOf(price, taken);
 };
 
 const largest = Number.MAX_SAFE_INTEGER;

@@ -15,6 +15,7 @@ import type {
   WrittenRequest,
 } from '../upstream/port.ts';
 import { writtenBytesIn } from '../upstream/transport/told.ts';
+import type { AnswerForm } from './answer-form.ts';
 import { type AnswerWatch, answerOf, judgeWhole, passedText } from './answer-watch.ts';
 import type { Generation, Timing } from './generation.ts';
 import { watchedChunks, watchedEvents } from './held.ts';
@@ -32,45 +33,40 @@ const streamHeaders = {
 /** The client has left; not sent. */
 export const abandoned: Reply = { status: 499, body: '{}' };
 
-/** An answer in one piece, in the form of the client's API. */
-interface Whole extends Count {
-  readonly body: () => object | string | Uint8Array;
+/** How an answer in one piece is charged, judged and sent. */
+interface WholeKind<T> {
+  readonly count: (answer: T) => Count;
   /** Bytes of its text. */
-  readonly written: () => number;
+  readonly written: (answer: T) => number;
+  readonly body: (answer: T, form: AnswerForm) => object | string | Uint8Array;
   /** As policies read it. */
-  readonly text: (watch: AnswerWatch) => ResponseText;
+  readonly text: (answer: T, watch: AnswerWatch) => ResponseText;
 }
 
-const translatedWhole = (answer: Answer, { form }: Generation): Whole => {
-  const { content, usage } = answer;
-  const written = () => writtenBytesOf(content);
-  return {
-    usage,
-    outputBytes: usage.output_tokens > 0 ? 0 : written(),
-    written,
-    body: () => form.whole(answer),
-    text: (watch) => answerOf(content, answer, watch),
-  };
+const translatedWhole: WholeKind<Answer> = {
+  count: ({ content, usage }) => ({ usage, outputBytes: usage.output_tokens > 0 ? 0 : writtenBytesOf(content) }),
+  written: ({ content }) => writtenBytesOf(content),
+  body: (answer, form) => form.whole(answer),
+  text: (answer, watch) => answerOf(answer.content, answer, watch),
 };
 
-const passedWhole = ({ body, usage, outputBytes }: PassedAnswer): Whole => ({
-  usage,
-  outputBytes,
-  written: () => writtenBytesIn(body),
-  body: () => body,
-  text: (watch) => passedText(watch, body),
-});
+const passedWhole: WholeKind<PassedAnswer> = {
+  count: (answer) => answer,
+  written: ({ body }) => writtenBytesIn(body),
+  body: ({ body }) => body,
+  text: ({ body }, watch) => passedText(watch, body),
+};
 
 /** Settles a whole answer, and sends it or the refusal of the policy that withholds it. */
-const wholeReply = async (asked: Promise<Whole>, generation: Generation): Promise<Reply> => {
+const wholeReply = async <T>(asked: Promise<T>, kind: WholeKind<T>, generation: Generation): Promise<Reply> => {
   const { account, watch, form, requestId } = generation;
   try {
-    const whole = await asked;
-    account.arrived(whole, whole.written);
-    const judged = watch === null ? {} : await judgeWhole(watch, () => whole.text(watch), requestId);
+    const answer = await asked;
+    account.arrived(kind.count(answer), () => kind.written(answer));
+    const judged = watch === null ? {} : await judgeWhole(watch, () => kind.text(answer, watch), requestId);
     const reply: Reply = isRefusal(judged)
       ? failure(judged, form.family, requestId)
-      : { status: 200, headers: judged, body: whole.body() };
+      : { status: 200, headers: judged, body: kind.body(answer, form) };
     account.completeWhole(reply.status);
     await account.written;
     return reply;
@@ -125,12 +121,7 @@ export const translatedReply = (
   timing: Timing,
 ): Promise<Reply> => {
   const options = optionsOf(generation);
-  if (!isStreamed) {
-    return wholeReply(
-      upstream.answer(request, options).then((answer) => translatedWhole(answer, generation)),
-      generation,
-    );
-  }
+  if (!isStreamed) return wholeReply(upstream.answer(request, options), translatedWhole, generation);
   const { form, estimatedTokens, hold } = generation;
   const chunks = watchedChunks(upstream.stream(request, options), generation);
   return streamedReply(translatedPieces(chunks, form.events(estimatedTokens, hold)), generation, timing);
@@ -145,7 +136,7 @@ export const passedReply = (
   timing: Timing,
 ): Promise<Reply> => {
   const options = optionsOf(generation);
-  if (!isStreamed) return wholeReply(passing.answer(request, options).then(passedWhole), generation);
+  if (!isStreamed) return wholeReply(passing.answer(request, options), passedWhole, generation);
   const pieces = watchedEvents(passing.stream(request, options), generation);
   return streamedReply(pieces[Symbol.asyncIterator](), generation, timing);
 };

@@ -9,6 +9,7 @@ import { noPolicies, type PolicyGuard } from '../policy/guard.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
+import type { Timing } from '../reply/generation.ts';
 import { passedHeaders } from '../reply/passed-headers.ts';
 import { abandoned, passedReply, translatedReply } from '../reply/reply.ts';
 import { type Admitted, admission, tokensOf } from './admission.ts';
@@ -53,14 +54,84 @@ export interface InferenceApi<Said> {
 
 export const bodyLimit = 32 * 1024 * 1024;
 
+interface Way<Said> {
+  readonly api: InferenceApi<Said>;
+  readonly timing: Timing;
+  readonly answerId: () => string;
+}
+
+/** One request after its policies: reserves tokens, opens its account, asks the upstream. Not kept once it is asked. */
+class Asking<Said> {
+  readonly #way: Way<Said>;
+  readonly #call: InferenceCall<unknown>;
+  readonly #asked: Prepared<Said>;
+  readonly #admitted: Admitted;
+
+  constructor(way: Way<Said>, call: InferenceCall<unknown>, asked: Prepared<Said>, admitted: Admitted) {
+    this.#way = way;
+    this.#call = call;
+    this.#asked = asked;
+    this.#admitted = admitted;
+  }
+
+  /** @param watch null without response policies */
+  answer(watch: AnswerWatch | null): Reply | Promise<Reply> {
+    const { family, passedHeaders: passedNames = [] } = this.#way.api;
+    const { allowance, head } = this.#call;
+    const headers = 'body' in this.#admitted.sent ? passedHeaders(head, passedNames) : {};
+    if (isRefusal(headers)) return failure(headers, family, head.requestId);
+    const full = allowance.reserve(tokensOf(this.#asked));
+    if (full !== undefined) return failure(full, family, head.requestId);
+    return this.#ask(headers, watch);
+  }
+
+  async #ask(headers: Readonly<Record<string, string>>, watch: AnswerWatch | null): Promise<Reply> {
+    const { api, timing, answerId } = this.#way;
+    const { allowance, head, signal, watched } = this.#call;
+    const { hosted, sent } = this.#admitted;
+    const { requestId } = head;
+    const { model: name, isStreamed, estimatedTokens, maxTokens, images, searches, placeOf } = this.#asked;
+    const { id: model, context_length: contextLength } = hosted.model;
+    const requestedModel = name === model ? undefined : name;
+    const metered = {
+      requestId,
+      model,
+      requestedModel,
+      api: api.name,
+      estimatedTokens,
+      images,
+      searches,
+      maxTokens,
+    };
+    const opened = await allowance.meter(metered);
+    if (isRefusal(opened)) return failure(opened, api.family, requestId);
+    // A request whose client left before it was asked is neither asked nor charged.
+    if (signal.aborted) return abandoned;
+    const meter = watched?.asks(metered, opened) ?? opened;
+    const account = new Account({ allowance, meter, need: needOf(this.#asked), contextLength, searches });
+    const id = answerId();
+    const form = placed(api.form(this.#asked, id, head), placeOf);
+    // Only now is the span of the upstream known.
+    const { trace, hold } = this.#call;
+    const generation = { form, estimatedTokens, account, hold, requestId, trace, signal, watch };
+    const { upstream } = hosted;
+    if (!('body' in sent)) {
+      const request = translatedRequest(sent, hosted);
+      return translatedReply({ upstream, request }, isStreamed, generation, timing);
+    }
+    const passed = { body: sent.body, id, model: name, headers, hidesUsage: sent.hidesUsage };
+    return passedReply(upstream.passing![api.rules.passing.as]!, passed, isStreamed, generation, timing);
+  }
+}
+
 /** The steps of contract F.2, the same for every API. */
 export const inferenceRoute = <Said>(
   { models, policies: guard = noPolicies, large, clock, answerId, after = realAfter }: InferenceOptions,
   api: InferenceApi<Said>,
 ): Route => {
-  const { path, operation, summary, family, request, name: endpoint, rules, passedHeaders: passedNames = [] } = api;
+  const { path, operation, summary, family, request, name: endpoint, rules } = api;
   const { tokens, resolve } = admission(models, guard, rules.passing.as);
-  const timing = { clock, after };
+  const way = { api, timing: { clock, after }, answerId };
 
   const handle = (call: InferenceCall<unknown>, asked: Prepared<Said>): Reply | Promise<Reply> => {
     const { head, principal } = call;
@@ -69,64 +140,12 @@ export const inferenceRoute = <Said>(
     if (isRefusal(admitted)) return failure(admitted, family, requestId);
     const { policies, hosted } = admitted;
     call.watched?.aims(hosted.model.id);
-    const answered = (watch: AnswerWatch | null) => answer(call, asked, admitted, watch);
+    const asking = new Asking(way, call, asked, admitted);
     guard.kept?.add(copyOf(asked, admitted, endpoint, { caller: principal, requestId, at: clock.wall() }));
-    if (policies === null) return answered(null);
+    if (policies === null) return asking.answer(null);
     const view = viewOf(asked, admitted, endpoint, principal);
     const judged = { policies, caller: principal, named: asked.named, requestId, view };
-    return policed(guard, judged, { endpoint, family }, answered);
-  };
-
-  /** After the policies: reserves tokens and asks the upstream. */
-  const answer = (
-    call: InferenceCall<unknown>,
-    asked: Prepared<Said>,
-    { hosted, sent }: Admitted,
-    watch: AnswerWatch | null,
-  ): Reply | Promise<Reply> => {
-    const { allowance, head, signal, watched } = call;
-    const { requestId } = head;
-    const { model: name, isStreamed, estimatedTokens, maxTokens, images, searches } = asked;
-    const { id: model, context_length: contextLength } = hosted.model;
-    const headers = 'body' in sent ? passedHeaders(head, passedNames) : {};
-    if (isRefusal(headers)) return failure(headers, family, requestId);
-    const full = allowance.reserve(tokensOf(asked));
-    if (full !== undefined) return failure(full, family, requestId);
-    const requestedModel = name === model ? undefined : name;
-    const metered = {
-      requestId,
-      model,
-      requestedModel,
-      api: endpoint,
-      estimatedTokens,
-      images,
-      searches,
-      maxTokens,
-    };
-    const opening = allowance.meter(metered);
-    const id = answerId();
-    const form = placed(api.form(asked, id, head), asked.placeOf);
-    const need = needOf(asked);
-
-    const ask = async (): Promise<Reply> => {
-      const opened = await opening;
-      if (isRefusal(opened)) return failure(opened, family, requestId);
-      // A request whose client left before it was asked is neither asked nor charged.
-      if (signal.aborted) return abandoned;
-      const meter = watched?.asks(metered, opened) ?? opened;
-      const account = new Account({ allowance, meter, need, contextLength, searches });
-      // Only now is the span of the upstream known.
-      const { trace, hold } = call;
-      const generation = { form, estimatedTokens, account, hold, requestId, trace, signal, watch };
-      const { upstream } = hosted;
-      if (!('body' in sent)) {
-        const request = translatedRequest(sent, hosted);
-        return translatedReply({ upstream, request }, isStreamed, generation, timing);
-      }
-      const passed = { body: sent.body, id, model: name, headers, hidesUsage: sent.hidesUsage };
-      return passedReply(upstream.passing![rules.passing.as]!, passed, isStreamed, generation, timing);
-    };
-    return ask();
+    return policed(guard, judged, { endpoint, family }, (watch) => asking.answer(watch));
   };
 
   const prepare = preparing(models, rules);

@@ -20,7 +20,12 @@ export interface Taken extends Tokens {
 }
 
 type Kind = Usual | Further;
-type Rates = Readonly<Record<Kind, bigint>>;
+/** Whole pico-dollars (10⁻¹² US dollars). */
+interface Rates {
+  readonly exact: Readonly<Record<Kind, bigint>>;
+  /** Inexact above 2⁵³. BigInt would take two microseconds per request. */
+  readonly quick: Readonly<Record<Kind, number>>;
+}
 
 export interface Price {
   /** A hash of model and prices. */
@@ -28,8 +33,7 @@ export interface Price {
   readonly model: string;
   readonly pricing: Pricing;
   readonly isFree: boolean;
-  /** Whole pico-dollars (10⁻¹² US dollars). */
-  readonly pico: Rates;
+  readonly standard: Rates;
   /** By service tier. */
   readonly tiers: ReadonlyMap<string, Rates>;
   /** Upper bounds of any request: the most expensive input, output and so on. */
@@ -77,8 +81,13 @@ const everyOf = (prices: Prices): Readonly<Record<Kind, string>> => ({
   ...prices,
 });
 
-const ratesOf = (prices: Prices): Rates =>
-  Object.fromEntries(Object.entries(everyOf(prices)).map(([kind, decimal]) => [kind, picoOf(decimal)])) as Rates;
+const ratesOf = (pico: readonly (readonly [string, bigint])[]): Rates => ({
+  exact: Object.fromEntries(pico) as Rates['exact'],
+  quick: Object.fromEntries(pico.map(([kind, each]) => [kind, Number(each)])) as Rates['quick'],
+});
+
+const declaredRates = (prices: Prices): Rates =>
+  ratesOf(Object.entries(everyOf(prices)).map(([kind, decimal]) => [kind, picoOf(decimal)]));
 
 /** Kinds that the same tokens, searches or images may be charged as. */
 const alternatives: readonly (readonly Kind[])[] = [
@@ -92,28 +101,28 @@ const alternatives: readonly (readonly Kind[])[] = [
 const dearestOf = (all: readonly Rates[]): Rates => {
   const dearest = alternatives.flatMap((kinds) => {
     let most = 0n;
-    for (const rates of all) for (const kind of kinds) if (rates[kind] > most) most = rates[kind];
-    return kinds.map((kind) => [kind, most]);
+    for (const { exact } of all) for (const kind of kinds) if (exact[kind] > most) most = exact[kind];
+    return kinds.map((kind) => [kind, most] as const);
   });
-  return Object.fromEntries(dearest) as Rates;
+  return ratesOf(dearest);
 };
 
 export const priceOf = (model: string, declared: Pricing): Price => {
   const usual = usualOf(declared);
   const further = { ...furtherOf(declared), ...tiersOf(declared) };
-  const standard = { ...usual, ...furtherOf(declared) };
   const pricing = { ...usual, ...further };
   // Without further prices the id is the same as in older versions.
   const named = [model, ...Object.values(usual), ...(Object.keys(further).length > 0 ? [further] : [])];
   const id = `price_${hash('sha256', JSON.stringify(named)).slice(0, 24)}`;
-  const pico = ratesOf(standard);
-  const tiers = new Map(Object.entries(pricing.service_tiers ?? {}).map(([name, each]) => [name, ratesOf(each)]));
-  const all = [pico, ...tiers.values()];
-  const isFree = all.every((rates) => Object.values(rates).every((each) => each === 0n));
-  return { id, model, pricing, isFree, pico, tiers, dearest: dearestOf(all) };
+  const standard = declaredRates({ ...usual, ...furtherOf(declared) });
+  const tiers = new Map(Object.entries(pricing.service_tiers ?? {}).map(([name, each]) => [name, declaredRates(each)]));
+  const all = [standard, ...tiers.values()];
+  const isFree = all.every(({ exact }) => Object.values(exact).every((each) => each === 0n));
+  return { id, model, pricing, isFree, standard, tiers, dearest: dearestOf(all) };
 };
 
-const amountOf = (count: number): bigint => BigInt(Math.max(0, Math.trunc(count)));
+const wholeOf = (count: number): number => Math.max(0, Math.trunc(count));
+const amountOf = (count: number): bigint => BigInt(wholeOf(count));
 
 export interface ChargeLine {
   readonly kind: Kind;
@@ -149,39 +158,37 @@ const countsOf = (taken: Taken): readonly (readonly [Kind, number])[] => {
 const tierOf = ({ details }: Taken): string => details?.service_tier ?? '';
 
 /** Lines of the further kinds are left out if they are zero. */
-export const chargeLines = ({ pricing, pico, tiers }: Price, taken: Taken): readonly ChargeLine[] => {
+export const chargeLines = ({ pricing, standard, tiers }: Price, taken: Taken): readonly ChargeLine[] => {
   const tier = tierOf(taken);
-  const rates = tiers.get(tier) ?? pico;
+  const { exact } = tiers.get(tier) ?? standard;
   const decimals = everyOf((tiers.has(tier) ? pricing.service_tiers?.[tier] : undefined) ?? pricing);
   return countsOf(taken)
     .filter(([kind, count]) => count > 0 || !(furtherKinds as readonly Kind[]).includes(kind))
-    .map(([kind, count]) => ({ kind, count, price: decimals[kind], pico: amountOf(count) * rates[kind] }));
+    .map(([kind, count]) => ({ kind, count, price: decimals[kind], pico: amountOf(count) * exact[kind] }));
 };
 
-/** Without BigInt, which takes three microseconds per request. Inexact above 2⁵³. */
-const picoSum = (pico: Rates, taken: Taken): number => {
+const picoSum = (quick: Rates['quick'], taken: Taken): number => {
   const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, images } = taken;
-  const of = (price: bigint, count: number): number => Math.max(0, Math.trunc(count)) * Number(price);
   return (
-    of(pico.prompt, input_tokens) +
-    of(pico.input_cache_write, cache_creation_input_tokens) +
-    of(pico.input_cache_read, cache_read_input_tokens) +
-    of(pico.completion, output_tokens) +
-    (isCharged(taken) ? of(pico.image, images) + Number(pico.request) : 0)
+    quick.prompt * wholeOf(input_tokens) +
+    quick.input_cache_write * wholeOf(cache_creation_input_tokens) +
+    quick.input_cache_read * wholeOf(cache_read_input_tokens) +
+    quick.completion * wholeOf(output_tokens) +
+    (isCharged(taken) ? quick.image * wholeOf(images) + quick.request : 0)
   );
 };
 
-const microOf = (rates: Rates, taken: Taken): number => {
-  const quick = taken.details == null ? picoSum(rates, taken) + inMicro / 2 : Number.POSITIVE_INFINITY;
-  if (quick <= Number.MAX_SAFE_INTEGER) return (quick - (quick % inMicro)) / inMicro;
-  const pico = countsOf(taken).reduce((sum, [kind, count]) => sum + amountOf(count) * rates[kind], 0n);
+const microOf = ({ exact, quick }: Rates, taken: Taken): number => {
+  const sum = taken.details == null ? picoSum(quick, taken) + inMicro / 2 : Number.POSITIVE_INFINITY;
+  if (sum <= Number.MAX_SAFE_INTEGER) return (sum - (sum % inMicro)) / inMicro;
+  const pico = countsOf(taken).reduce((all, [kind, count]) => all + amountOf(count) * exact[kind], 0n);
   const micro = (pico + picoInMicro / 2n) / picoInMicro;
   return micro > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(micro);
 };
 
 /** The exact sum, rounded once, half up (contract M.4). A service tier without prices costs the standard price. */
-export const microDollarsOf = ({ isFree, pico, tiers }: Price, taken: Taken): number =>
-  isFree ? 0 : microOf(tiers.get(tierOf(taken)) ?? pico, taken);
+export const microDollarsOf = ({ isFree, standard, tiers }: Price, taken: Taken): number =>
+  isFree ? 0 : microOf(tiers.get(tierOf(taken)) ?? standard, taken);
 
 /** An upper bound for a request with at most these amounts. */
 export const mostMicroDollarsOf = ({ isFree, dearest }: Price, taken: Taken): number =>

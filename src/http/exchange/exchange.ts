@@ -157,7 +157,15 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
       this.head.keep();
       this.writer.pause();
     }
-    reply.then((settled) => this.answer(settled)).catch((error: unknown) => this.fail(error));
+    void this.answerLater(reply);
+  }
+
+  private async answerLater(reply: Promise<Reply>): Promise<void> {
+    try {
+      this.answer(await reply);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   private answer(reply: Reply): void {

@@ -2,7 +2,6 @@ import { crc32 } from 'node:zlib';
 import type { Decision } from '../../../domain/policy/decision-events.ts';
 import { microDollarsOf, type Price, type Taken } from '../../../domain/usage/charge.ts';
 import { accountOf, type Settlement } from '../../../domain/usage/usage-events.ts';
-import { noTokens } from '../../../tokens.ts';
 
 const begunFields = [
   'request_id',
@@ -31,8 +30,10 @@ export type Entry =
 
 /** Only the input is known. */
 const inputAlone = (input_tokens: number, images: number): Taken => ({
-  ...noTokens,
   input_tokens,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
   images,
 });
 
@@ -67,8 +68,14 @@ const jsonOf = (entry: Entry): string => {
   return entry.kind === 'settled' ? settledJson(entry.settlement) : `{"decided":${JSON.stringify(entry.decision)}}`;
 };
 
+const hexOfByte: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+/** Eight digits, in a third of the time that `toString(16)` takes. */
+const hex = (sum: number): string =>
+  `${hexOfByte[sum >>> 24]}${hexOfByte[(sum >>> 16) & 0xff]}${hexOfByte[(sum >>> 8) & 0xff]}${hexOfByte[sum & 0xff]}`;
+
 /** CRC-32 of the JSON in eight hex digits, a space, the JSON, a line feed. */
-export const sealed = (json: string): string => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
+export const sealed = (json: string): string => `${hex(crc32(json))} ${json}\n`;
 
 export const lineOf = (entry: Entry): string => sealed(jsonOf(entry));
 

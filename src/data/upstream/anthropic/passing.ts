@@ -25,10 +25,10 @@ import { readUsage, UsageSoFar, withBesides } from './usage.ts';
 const path = '/v1/messages';
 
 export const passingMessages = (endpoint: Endpoint): MessagesPassing => ({
-  answer: ({ body, headers, ...own }, options) =>
-    wholeAnswer(endpoint, { path, body, headers }, options, (document) => passedMessage(document, own)),
-  stream: ({ body, headers, ...own }, options) =>
-    streamedAnswer(endpoint, { path, body, headers }, options, new PassedMessageReader(own)),
+  answer: ({ body, headers, id, model }, options) =>
+    wholeAnswer(endpoint, { path, body, headers }, options, (document) => passedMessage(document, { id, model })),
+  stream: ({ body, headers, id, model }, options) =>
+    streamedAnswer(endpoint, { path, body, headers }, options, new PassedMessageReader({ id, model })),
   countTokens: ({ body, headers }, options) => countTokens(endpoint, body, headers, options),
 });
 

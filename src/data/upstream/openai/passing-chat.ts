@@ -25,10 +25,10 @@ import { chatUsage, guessedUsage } from './usage.ts';
 const path = '/v1/chat/completions';
 
 export const passingChat = (endpoint: Endpoint): Passing => ({
-  answer: ({ body, headers, ...own }, options) =>
-    wholeAnswer(endpoint, { path, body, headers }, options, (document) => passedCompletion(document, own)),
-  stream: ({ body, headers, hidesUsage, ...own }, options) =>
-    streamedAnswer(endpoint, { path, body, headers }, options, new PassedChunkReader(own, hidesUsage === true)),
+  answer: ({ body, headers, id, model }, options) =>
+    wholeAnswer(endpoint, { path, body, headers }, options, (document) => passedCompletion(document, { id, model })),
+  stream: ({ body, headers, hidesUsage = false, id, model }, options) =>
+    streamedAnswer(endpoint, { path, body, headers }, options, new PassedChunkReader({ id, model }, hidesUsage)),
 });
 
 const usageTold = (): Usage | null => chatUsage(picked(0, 'usage', 'service_tier'), mostPassedTokens);

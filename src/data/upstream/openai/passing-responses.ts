@@ -26,10 +26,12 @@ import { guessedUsage, responseUsage } from './usage.ts';
 const path = '/v1/responses';
 
 export const passingResponses = (endpoint: Endpoint): Passing => ({
-  answer: ({ body, headers, ...own }, options) =>
-    wholeAnswer(endpoint, { path, body, headers }, options, (document) => passedResponse(document, own, endpoint.hide)),
-  stream: ({ body, headers, ...own }, options) =>
-    streamedAnswer(endpoint, { path, body, headers }, options, new PassedResponseReader(own, endpoint.hide)),
+  answer: ({ body, headers, id, model }, options) =>
+    wholeAnswer(endpoint, { path, body, headers }, options, (document) =>
+      passedResponse(document, { id, model }, endpoint.hide),
+    ),
+  stream: ({ body, headers, id, model }, options) =>
+    streamedAnswer(endpoint, { path, body, headers }, options, new PassedResponseReader({ id, model }, endpoint.hide)),
 });
 
 /** Most answers have no search, and the output is large. */

@@ -1,4 +1,4 @@
-import { noTokens, type Usage } from '../../../tokens.ts';
+import type { Usage } from '../../../tokens.ts';
 import { estimateTokensOf } from '../estimate.ts';
 import type { StopReason } from '../port.ts';
 import { detailsOf, tierOf } from '../transport/details.ts';
@@ -101,10 +101,19 @@ const usageOf = (
 };
 
 /** Missing output counts are estimated from bytes, so that nothing is free. */
-export const guessedUsage = (told: Usage | null, outputBytes: number): Usage =>
-  told !== null && (told.output_tokens > 0 || outputBytes === 0)
-    ? told
-    : { ...(told ?? noTokens), output_tokens: estimateTokensOf(outputBytes), isPartial: true };
+export const guessedUsage = (told: Usage | null, outputBytes: number): Usage => {
+  if (told !== null && (told.output_tokens > 0 || outputBytes === 0)) return told;
+  const output_tokens = estimateTokensOf(outputBytes);
+  if (told !== null) return { ...told, output_tokens, isPartial: true };
+  // Made for each piece of a stream, so without a spread.
+  return {
+    input_tokens: 0,
+    output_tokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    isPartial: true,
+  };
+};
 
 export interface Stop {
   readonly stop_reason: StopReason;

@@ -4,8 +4,8 @@ import { AnswerUnwanted, type GenerateOptions } from '../port.ts';
 import type { Endpoint, Outgoing } from './endpoint.ts';
 import { EventFrames } from './event-frames.ts';
 import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from './limits.ts';
-import { readWhole } from './read-whole.ts';
 import { malformed, transportError } from './upstream-errors.ts';
+import { WholeBody } from './whole-body.ts';
 
 /** Each function rejects with the signal's reason or an UpstreamError. */
 
@@ -18,7 +18,10 @@ export const wholeAnswer = async <T>(
 ): Promise<T> => {
   const exchange = await endpoint.post(outgoing, 'application/json', maxBytes, options);
   try {
-    return read(await readWhole(exchange, options.hold));
+    const body = new WholeBody(options.hold);
+    // Most answers have come in one piece with their head.
+    while (!body.take(exchange)) await exchange.change();
+    return read(body.bytes);
   } catch (error) {
     if (error instanceof AnswerUnwanted) throw error;
     throw options.signal.aborted ? options.signal.reason : transportError(error);

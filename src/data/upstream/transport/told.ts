@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Kind, lentDocument as tape } from '../../../json/document.ts';
 import type { Edit } from '../../../json/edits.ts';
+import { nameSet } from '../../../json/names.ts';
 import type { Fields } from './fields.ts';
 import { malformed } from './upstream-errors.ts';
 
@@ -88,23 +89,22 @@ export interface Texts {
   last: number;
 }
 
-const all = (...given: readonly string[]): readonly Buffer[] => given.map(bytesOf);
-const chat = all('role', 'id', 'type');
-const responses = [...chat, ...all('status', 'call_id', 'annotations', 'logprobs', 'encrypted_content')];
+const chat = ['role', 'id', 'type'];
+const responses = [...chat, 'status', 'call_id', 'annotations', 'logprobs', 'encrypted_content'];
 
 /** Members that the model does not write, by API. */
-const labels = { chat, responses, any: [...responses, ...all('finish_reason', 'citations', 'signature')] };
-
-const isLabel = (name: number, labelNames: readonly Buffer[]): boolean => {
-  for (const label of labelNames) if (tape.spells(name, label)) return true;
-  return false;
+const labels = {
+  chat: nameSet(chat),
+  responses: nameSet(responses),
+  any: nameSet([...responses, 'finish_reason', 'citations', 'signature']),
 };
 
 export const addTexts = (texts: Texts, entry: number, api: keyof typeof labels): void => {
+  const isLabel = labels[api];
   const end = entry === -1 ? -1 : tape.next(entry);
   for (let at = entry; at < end; at++) {
     const kind = tape.kind(at);
-    if (kind === Kind.name && isLabel(at, labels[api])) at = tape.next(at + 1) - 1;
+    if (kind === Kind.name && isLabel(tape, at)) at = tape.next(at + 1) - 1;
     else if (kind === Kind.string) {
       texts.bytes += tape.textBytes(at);
       texts.count += 1;

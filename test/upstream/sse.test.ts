@@ -121,6 +121,8 @@ describe('events', () => {
   test('an event may be as large as the limit and no larger, in one line, in many, and in comments', () => {
     const fits = `data: ${'a'.repeat(limit - 8)}`;
     expect(parseText(`${fits}\n\n${fits}\n\n`).fault).toBeNull();
+    const marked = Buffer.from(`\ufeff${fits}\n\n`);
+    for (let cut = 0; cut <= marked.length; cut += 1) expect(parse(cutAt(marked, [cut])).fault).toBeNull();
     expect(parseText(`${fits}a\n\n`).fault).toBe('an event is too large');
     expect(parseText('data: ab\n'.repeat(limit)).fault).toBe('an event is too large');
     expect(parseText(':\n'.repeat(limit + 1)).fault).toBe('an event is too large');

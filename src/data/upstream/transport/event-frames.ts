@@ -78,14 +78,14 @@ export class EventFrames {
     const searched = Math.max(0, this.#held - 1);
     const bytes = this.#held === 0 ? fresh : this.#joined(fresh);
     const end = lastFrameEnd(bytes, searched);
-    if (bytes.length - end > this.#maxEventBytes) throw new SseError('an event is too large');
+    const start = this.#isFirst && isAt(bytes, 0, byteOrderMark) ? byteOrderMark.length : 0;
+    if (bytes.length - Math.max(start, end) > this.#maxEventBytes) throw new SseError('an event is too large');
     if (end === 0 && this.#held > 0) return noBytes;
     // The held bytes go out with these events, so the rest needs a new buffer.
     this.#hold = noBytes;
     this.#held = 0;
     if (end < bytes.length) this.#joined(bytes.subarray(end));
     if (end === 0) return noBytes;
-    const start = this.#isFirst && isAt(bytes, 0, byteOrderMark) ? byteOrderMark.length : 0;
     this.#isFirst = false;
     return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
   }

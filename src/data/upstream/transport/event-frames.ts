@@ -77,8 +77,8 @@ export class EventFrames {
     // The last held byte may be half of a blank line.
     const searched = Math.max(0, this.#held - 1);
     const bytes = this.#held === 0 ? fresh : this.#joined(fresh);
-    const end = lastFrameEnd(bytes, searched);
     const start = this.#isFirst && isAt(bytes, 0, byteOrderMark) ? byteOrderMark.length : 0;
+    const end = lastFrameEnd(bytes, start, searched);
     if (bytes.length - Math.max(start, end) > this.#maxEventBytes) throw new SseError('an event is too large');
     if (end === 0 && this.#held > 0) return noBytes;
     // The held bytes go out with these events, so the rest needs a new buffer.
@@ -108,11 +108,11 @@ export class EventFrames {
   }
 }
 
-/** 0 without one; it cannot begin before `from`. */
-const lastFrameEnd = (bytes: Buffer, from: number): number => {
+/** 0 without one. @param from where its blank line may begin @param start of an event, which a blank line alone ends */
+const lastFrameEnd = (bytes: Buffer, start: number, from: number): number => {
   // Most pieces end with an event.
   for (let at = bytes.length - 1; at > from; at--) {
     if (bytes[at] === lineFeed && bytes[at - 1] === lineFeed) return at + 1;
   }
-  return 0;
+  return bytes[start] === lineFeed ? start + 1 : 0;
 };

@@ -183,7 +183,7 @@ const start = async (parts: {
       inForce.cleared();
     },
     // Credentials are found by their own rows; policies are kept as a whole.
-    damaged: inForce.cleared,
+    damaged: () => inForce.cleared(),
     absent: (name) => fault('dependency_unavailable', { message: absentRows(name), headers: { 'Retry-After': '1' } }),
     committed(batch) {
       known.committed(batch);

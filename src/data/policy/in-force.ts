@@ -42,47 +42,57 @@ const everybody = Symbol('all organizations');
 const covers = ({ scope, projectIds }: PolicyVersion, projectId: string): boolean =>
   scope === 'organization' || projectIds.includes(projectId);
 
-export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
-  const entries = new Map<string, Entry>();
-  /** In the batch that is being committed; `everybody` if an owner is unknown. */
-  const changing = new Set<string | typeof everybody>();
-  const rules = new RuleCache();
+/** Sent to a thread. */
+const sentRule = ({ rule: text, direction, thresholdBasisPoints: atLeast }: PolicyVersion): AnyRule => ({
+  rule: null,
+  text,
+  direction,
+  atLeast,
+});
 
-  const load = (organizationId: string): Entry => {
-    const isChanging = changing.has(organizationId) || changing.has(everybody);
-    if (changing.size > 0) models().refresh();
-    const rows = models().range(livePolicyRows, {
+class Directory implements PolicyDirectory {
+  readonly #models: () => ReadModels;
+  readonly #entries = new Map<string, Entry>();
+  /** In the batch that is being committed; `everybody` if an owner is unknown. */
+  readonly #changing = new Set<string | typeof everybody>();
+  readonly #rules = new RuleCache();
+
+  constructor(models: () => ReadModels) {
+    this.#models = models;
+  }
+
+  #load(organizationId: string): Entry {
+    const isChanging = this.#changing.has(organizationId) || this.#changing.has(everybody);
+    if (this.#changing.size > 0) this.#models().refresh();
+    const rows = this.#models().range(livePolicyRows, {
       prefix: policyKeyOf(organizationId, ''),
       order: 'asc',
       limit: Number.MAX_SAFE_INTEGER,
     });
     const entry = { policies: new Map(rows.map(({ row }) => [row.id, row])), rules: new Map(), effective: new Map() };
     if (isChanging) return entry;
-    if (entries.size >= mostOrganizations) entries.delete(entries.keys().next().value as string);
-    entries.set(organizationId, entry);
+    if (this.#entries.size >= mostOrganizations) this.#entries.delete(this.#entries.keys().next().value as string);
+    this.#entries.set(organizationId, entry);
     return entry;
-  };
-  const ownerOf = (id: string): string | undefined => {
-    for (const [organizationId, { policies }] of entries) if (policies.has(id)) return organizationId;
-    return undefined;
-  };
-  const entryOf = (organizationId: string): Entry => entries.get(organizationId) ?? load(organizationId);
+  }
 
-  /** Sent to a thread. */
-  const sentRule = ({ rule: text, direction, thresholdBasisPoints: atLeast }: PolicyVersion): AnyRule => ({
-    rule: null,
-    text,
-    direction,
-    atLeast,
-  });
-  const ruleOf = (version: PolicyVersion): AnyRule => {
+  #ownerOf(id: string): string | undefined {
+    for (const [organizationId, { policies }] of this.#entries) if (policies.has(id)) return organizationId;
+    return undefined;
+  }
+
+  #entryOf(organizationId: string): Entry {
+    return this.#entries.get(organizationId) ?? this.#load(organizationId);
+  }
+
+  #ruleOf(version: PolicyVersion): AnyRule {
     const { id, rule: text, direction, thresholdBasisPoints: atLeast } = version;
-    const rule = rules.get(id, text, direction);
+    const rule = this.#rules.get(id, text, direction);
     // The thread reports a rule that an upgrade made invalid.
     return isCompiled(rule) ? { rule, atLeast } : sentRule(version);
-  };
+  }
 
-  const make = ({ policies: all, rules: known }: Entry, projectId: string): Made | null => {
+  #make({ policies: all, rules: known }: Entry, projectId: string): Made | null {
     const policies = { request: [] as PolicyInForce[], response: [] as PolicyInForce[] };
     const left: Made['left'] = [];
     for (const { id, status, data } of all.values()) {
@@ -95,61 +105,66 @@ export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
       if (!known.has(current.id) && !isSlowToCompile(current.rule)) left.push({ policy, version: current });
     }
     return policies.request.length + policies.response.length === 0 ? null : { policies, left: left.reverse() };
-  };
-  const compileSome = ({ rules: known }: Entry, { left }: Made): void => {
+  }
+
+  #compileSome({ rules: known }: Entry, { left }: Made): void {
     let work = 0;
     for (let next = left.at(-1); next !== undefined; next = left.at(-1)) {
       const { policy, version } = next;
-      work += known.has(version.id) || rules.has(version.id) ? 0 : compilingWork(version.rule);
+      work += known.has(version.id) || this.#rules.has(version.id) ? 0 : compilingWork(version.rule);
       if (work > mostCompiled) return;
-      policy.judged = known.get(version.id) ?? ruleOf(version);
+      policy.judged = known.get(version.id) ?? this.#ruleOf(version);
       known.set(version.id, policy.judged);
       left.pop();
     }
-  };
+  }
 
-  return {
-    of({ organizationId, projectId }: PolicySubject) {
-      const entry = entryOf(organizationId);
-      const { policies, effective } = entry;
-      if (policies.size === 0) return null;
-      let made = effective.get(projectId);
-      if (made === undefined) {
-        made = make(entry, projectId);
-        if (effective.size >= mostProjects) effective.clear();
-        effective.set(projectId, made);
-      }
-      if (made === null) return null;
-      if (made.left.length > 0) compileSome(entry, made);
-      return made.policies;
-    },
-    refusalOf({ organizationId, projectId }, named): Refusal | null {
-      const { policies } = entryOf(organizationId);
-      for (const [index, id] of named.entries()) {
-        const policy = policies.get(id);
-        const param = `policy_ids.${index}`;
-        if (policy === undefined) return refusal('policy_not_found', { param });
-        const { current, draft } = policy.data;
-        const { scope, projectIds } = current ?? draft;
-        if (scope === 'project' && !projectIds.includes(projectId)) return refusal('policy_not_found', { param });
-        if (current === null) return refusal('policy_not_published', { param });
-      }
-      return null;
-    },
-    committing(batch) {
-      for (const recorded of batch) {
-        if (!recorded.stream.startsWith('policy-')) continue;
-        const event = eventOf<PolicyEvent>(recorded);
-        const owner = event.type === 'policy.created' ? event.organization_id : ownerOf(idOf(recorded));
-        changing.add(owner ?? everybody);
-        if (owner !== undefined) entries.delete(owner);
-      }
-    },
-    committed() {
-      changing.clear();
-    },
-    cleared() {
-      entries.clear();
-    },
-  };
-};
+  of({ organizationId, projectId }: PolicySubject) {
+    const entry = this.#entryOf(organizationId);
+    const { policies, effective } = entry;
+    if (policies.size === 0) return null;
+    let made = effective.get(projectId);
+    if (made === undefined) {
+      made = this.#make(entry, projectId);
+      if (effective.size >= mostProjects) effective.clear();
+      effective.set(projectId, made);
+    }
+    if (made === null) return null;
+    if (made.left.length > 0) this.#compileSome(entry, made);
+    return made.policies;
+  }
+
+  refusalOf({ organizationId, projectId }: PolicySubject, named: readonly string[]): Refusal | null {
+    const { policies } = this.#entryOf(organizationId);
+    for (const [index, id] of named.entries()) {
+      const policy = policies.get(id);
+      const param = `policy_ids.${index}`;
+      if (policy === undefined) return refusal('policy_not_found', { param });
+      const { current, draft } = policy.data;
+      const { scope, projectIds } = current ?? draft;
+      if (scope === 'project' && !projectIds.includes(projectId)) return refusal('policy_not_found', { param });
+      if (current === null) return refusal('policy_not_published', { param });
+    }
+    return null;
+  }
+
+  committing(batch: readonly Recorded[]): void {
+    for (const recorded of batch) {
+      if (!recorded.stream.startsWith('policy-')) continue;
+      const event = eventOf<PolicyEvent>(recorded);
+      const owner = event.type === 'policy.created' ? event.organization_id : this.#ownerOf(idOf(recorded));
+      this.#changing.add(owner ?? everybody);
+      if (owner !== undefined) this.#entries.delete(owner);
+    }
+  }
+
+  committed(): void {
+    this.#changing.clear();
+  }
+
+  cleared(): void {
+    this.#entries.clear();
+  }
+}
+
+export const policyDirectory = (models: () => ReadModels): PolicyDirectory => new Directory(models);

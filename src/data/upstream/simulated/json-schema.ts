@@ -57,95 +57,105 @@ const numberWithin = (schema: Schema, isWhole: boolean, random: Random): number 
   return tried.find((n) => n > above && n <= most && n < below && (!isWhole || Number.isInteger(n)));
 };
 
-/** Deterministic by `random`. @throws SchemaRefusal for an unsatisfiable or unsupported schema */
-export const sampleSchema = (root: unknown, random: Random): unknown => {
-  let left = budget;
-  const spend = (place: Place, size = 0): void => {
-    left -= 1 + size / 64;
-    if (left < 0) throw new SchemaRefusal(place, 'The schema is too large for a simulated model.');
-  };
+class Sampler {
+  readonly #root: unknown;
+  readonly #random: Random;
+  #left = budget;
 
-  const sample = (schema: unknown, place: Place, depth: number): unknown => {
+  constructor(root: unknown, random: Random) {
+    this.#root = root;
+    this.#random = random;
+  }
+
+  #spend(place: Place, size = 0): void {
+    this.#left -= 1 + size / 64;
+    if (this.#left < 0) throw new SchemaRefusal(place, 'The schema is too large for a simulated model.');
+  }
+
+  sample(schema: unknown, place: Place, depth: number): unknown {
     if (schema === true) return words[0];
     if (!isRecord(schema) || depth > deepest) throw new SchemaRefusal(place);
     const names = Object.keys(schema);
-    spend(place, names.length);
+    this.#spend(place, names.length);
     const whole = ['$ref', 'anyOf', 'const', 'enum'].find((name) => schema[name] !== undefined);
     const hindrance = names.find((name) => unmet.test(name) || (whole && name !== whole && met.test(name)));
     if (hindrance !== undefined) throw new SchemaRefusal([...place, hindrance]);
     const types = schema.type === undefined ? [] : [schema.type].flat();
     const fits = (value: unknown) => types.length === 0 || typesOf(value).some((type) => types.includes(type));
     const value = whole
-      ? choose(whole, schema[whole], [...place, whole], depth, fits)
-      : make(types.find((type) => type !== 'null') ?? types[0], schema, place, depth);
+      ? this.#choose(whole, schema[whole], [...place, whole], depth, fits)
+      : this.#make(types.find((type) => type !== 'null') ?? types[0], schema, place, depth);
     if (value === undefined || !fits(value)) throw new SchemaRefusal([...place, whole ?? 'type']);
     return value;
-  };
+  }
 
-  const choose = (
-    name: string,
-    said: unknown,
-    at: Place,
-    depth: number,
-    fits: (value: unknown) => boolean,
-  ): unknown => {
+  #choose(name: string, said: unknown, at: Place, depth: number, fits: (value: unknown) => boolean): unknown {
     if (name === 'const') return said;
-    if (name === '$ref') return follow(String(said), at, depth);
+    if (name === '$ref') return this.#follow(String(said), at, depth);
     const options = listOf(said);
-    spend(at, options.length);
+    this.#spend(at, options.length);
     if (name === 'enum') return options.find(fits);
     if (options.length === 0) throw new SchemaRefusal(at);
     const index = depth < bare ? 0 : options.length - 1;
-    return sample(options[index], [...at, String(index)], depth + 1);
-  };
+    return this.sample(options[index], [...at, String(index)], depth + 1);
+  }
 
-  const follow = (reference: string, at: Place, depth: number): unknown => {
-    spend(at, reference.length);
+  #follow(reference: string, at: Place, depth: number): unknown {
+    this.#spend(at, reference.length);
     const [start, ...path] = reference.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
     const target = path.reduce<unknown>(
       (within, step) => (isRecord(within) && Object.hasOwn(within, step) ? within[step] : undefined),
-      root,
+      this.#root,
     );
     if (start !== '#' || target === undefined) throw new SchemaRefusal(at);
-    return sample(target, path, depth + 1);
-  };
+    return this.sample(target, path, depth + 1);
+  }
 
-  const make = (type: unknown, schema: Schema, place: Place, depth: number): unknown => {
-    if (type === 'object' || (type === undefined && (schema.properties || schema.required))) {
-      const parts = isRecord(schema.properties) ? schema.properties : {};
-      const demanded = new Set(listOf(schema.required).map(String));
-      const wanted = new Set([...demanded, ...(depth > bare ? [] : Object.keys(parts))]);
-      spend(place, wanted.size);
-      const own = new Map<string, unknown>();
-      for (const name of wanted) {
-        if (!Object.hasOwn(parts, name)) throw new SchemaRefusal([...place, 'required']);
-        try {
-          own.set(name, sample(parts[name], [...place, 'properties', name], depth + 1));
-        } catch (error) {
-          // An optional member that cannot be made is left out.
-          if (!(error instanceof SchemaRefusal) || demanded.has(name)) throw error;
-        }
+  #make(type: unknown, schema: Schema, place: Place, depth: number): unknown {
+    if (type === 'object' || (type === undefined && (schema.properties || schema.required)))
+      return this.#object(schema, place, depth);
+    if (type === 'array') return this.#array(schema, place, depth);
+    if (type === 'string' || type === undefined) return this.#text(schema, place);
+    if (type === 'number' || type === 'integer') return numberWithin(schema, type === 'integer', this.#random);
+    return type === 'boolean' ? this.#random() < 0.5 : type === 'null' ? null : undefined;
+  }
+
+  #object(schema: Schema, place: Place, depth: number): object {
+    const parts = isRecord(schema.properties) ? schema.properties : {};
+    const demanded = new Set(listOf(schema.required).map(String));
+    const wanted = new Set([...demanded, ...(depth > bare ? [] : Object.keys(parts))]);
+    this.#spend(place, wanted.size);
+    const own = new Map<string, unknown>();
+    for (const name of wanted) {
+      if (!Object.hasOwn(parts, name)) throw new SchemaRefusal([...place, 'required']);
+      try {
+        own.set(name, this.sample(parts[name], [...place, 'properties', name], depth + 1));
+      } catch (error) {
+        // An optional member that cannot be made is left out.
+        if (!(error instanceof SchemaRefusal) || demanded.has(name)) throw error;
       }
-      return Object.fromEntries(own);
     }
-    if (type === 'array') {
-      const [least, most] = [numberOf(schema.minItems, 0), numberOf(schema.maxItems, Infinity)];
-      if (least > most) throw new SchemaRefusal([...place, 'minItems']);
-      const value: unknown[] = [];
-      for (const length = Math.max(least, depth > bare || most < 1 ? 0 : 1); value.length < length; spend(place))
-        value.push(sample(schema.items ?? true, [...place, 'items'], depth + 1));
-      return value;
-    }
-    if (type === 'string' || type === undefined) {
-      const [least, most] = [numberOf(schema.minLength, 0), numberOf(schema.maxLength, Infinity)];
-      spend(place, least);
-      const word = words[integerBetween(random, 0, words.length - 1)]!;
-      const text = formats.get(schema.format) ?? word.padEnd(least, ` ${word}`).slice(0, most);
-      if (text.length >= least && text.length <= most) return text;
-      throw new SchemaRefusal([...place, schema.format ? 'format' : 'minLength']);
-    }
-    if (type === 'number' || type === 'integer') return numberWithin(schema, type === 'integer', random);
-    return type === 'boolean' ? random() < 0.5 : type === 'null' ? null : undefined;
-  };
-  return sample(root, [], 0);
-};
+    return Object.fromEntries(own);
+  }
+
+  #array(schema: Schema, place: Place, depth: number): readonly unknown[] {
+    const [least, most] = [numberOf(schema.minItems, 0), numberOf(schema.maxItems, Infinity)];
+    if (least > most) throw new SchemaRefusal([...place, 'minItems']);
+    const value: unknown[] = [];
+    for (const length = Math.max(least, depth > bare || most < 1 ? 0 : 1); value.length < length; this.#spend(place))
+      value.push(this.sample(schema.items ?? true, [...place, 'items'], depth + 1));
+    return value;
+  }
+
+  #text(schema: Schema, place: Place): string {
+    const [least, most] = [numberOf(schema.minLength, 0), numberOf(schema.maxLength, Infinity)];
+    this.#spend(place, least);
+    const word = words[integerBetween(this.#random, 0, words.length - 1)]!;
+    const text = formats.get(schema.format) ?? word.padEnd(least, ` ${word}`).slice(0, most);
+    if (text.length >= least && text.length <= most) return text;
+    throw new SchemaRefusal([...place, schema.format ? 'format' : 'minLength']);
+  }
+}
+
+/** Deterministic by `random`. @throws SchemaRefusal for an unsatisfiable or unsupported schema */
+export const sampleSchema = (root: unknown, random: Random): unknown => new Sampler(root, random).sample(root, [], 0);

@@ -282,7 +282,7 @@ const start = async (parts: {
   for await (const { position } of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
     await models.reached(position, config.PROJECTION_WAIT_MS, balanceRows);
   }
-  open.later('the accounts of requests', accounts.close);
+  open.later('the accounts of requests', () => accounts.close());
   const rows = models;
   open.later('the totals of organizations', tellTotals({ store, untold: () => untoldOf(rows), clock }));
   const large = openLargeBodies(declared);
@@ -315,7 +315,7 @@ const start = async (parts: {
     knowledge: fresh.reliedOn,
     isBehind: () => fresh.isBehind,
     creditAgeMs: () => Math.max(fresh.ageMs, accounts.ageMs),
-    balanceOf: accounts.balanceOf,
+    balanceOf: (organizationId) => accounts.balanceOf(organizationId),
     readiness: {
       ageMs: () => fresh.ageMs,
       checks,
@@ -388,7 +388,9 @@ const start = async (parts: {
     }),
     failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),
     async stop(hasFailed) {
-      await server.drain(hasFailed ? Math.min(config.DRAIN_MS, failedDrainMs) : config.DRAIN_MS, accounts.cutting);
+      await server.drain(hasFailed ? Math.min(config.DRAIN_MS, failedDrainMs) : config.DRAIN_MS, () =>
+        accounts.cutting(),
+      );
       await open.all(hasFailed ? failedCloseMs : closeMs);
     },
   };

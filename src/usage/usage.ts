@@ -8,10 +8,9 @@ import { type Asked, Meter, mostOf } from '../data/account/meter.ts';
 import type { Decision } from '../domain/policy/decision-events.ts';
 import type { Price } from '../domain/usage/charge.ts';
 import { settledIn } from '../domain/usage/usage-events.ts';
-import { serial } from '../kernel/mailbox.ts';
 import type { EventStore, Recorded } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
-import { shipment } from './shipment.ts';
+import { Sending } from './sending.ts';
 
 /** The accounts of requests. */
 export interface UsageBook {
@@ -50,27 +49,13 @@ export interface UsageOptions {
   readonly everyMs?: Millis;
 }
 
-/** Bytes at which a file is closed while the store is unavailable. */
-const longest = 512 * 1024;
-/** Then 1 GiB, or two million requests, are waiting. */
-const mostUnsent = 2_048;
-/** Beyond it requests in flight are copied into the present file. */
-const mostKept = 10;
 /** For an unresponsive store at the start and end; the rest is sent later. */
 const waitMs = 5_000;
 
-/** All organizations together: an append for each was measured to cost a millisecond of the loop. */
-export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
-  const { dir, store, prices, funds, clock, everyMs = 1_000 } = options;
-  const credit = new Credit(funds);
-  const byModel = new Map<string, Price>();
-  const priced = (now: readonly Price[]): void => {
-    for (const price of now) byModel.set(price.model, price);
-  };
-  priced(prices);
-  const files = new JournalFiles(dir);
+/** The journal of this run, with what earlier ones have left. */
+const openJournal = async (files: JournalFiles, { dir, isGone }: UsageOptions) => {
   const left = await recover(files);
-  const missing = options.isGone ? 'unknown' : left.missing;
+  const missing = isGone ? 'unknown' : left.missing;
   if (missing !== 0) publish('usage.missing', { requests: missing, dir });
   const journal = await Journal.open({
     files,
@@ -80,134 +65,134 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     written: () => publish('usage.written', {}),
   });
   journal.write(left.abandoned.map((settlement) => ({ kind: 'settled', settlement })));
-  const commit = new GroupCommit(journal);
   await journal.sync();
   if (left.abandoned.length > 0 || left.damaged > 0) {
     publish('usage.recovered', { abandoned: left.abandoned.length, damaged: left.damaged });
   }
-  const { ship } = shipment(files, store, clock);
-  const unsent = [...left.unsent.keys()];
-  const kept = [...left.sent];
-  /** Null while the store is available. */
-  let away: string | null = null;
-  let unrecorded = 0;
-  let sentUpTo = clock.monotonic();
-  let cutStatus = 499;
-  const statusOfCut = () => cutStatus;
+  return { journal, left };
+};
 
-  /** Deleted in order: later files may settle its requests, which would be settled again without it. */
-  const dropSent = async (): Promise<void> => {
-    if (kept.length > mostKept) await journal.carry(kept.at(-1)!);
-    // The settlements must be durable before the files are deleted.
-    if (kept.length > 0) await journal.sync();
-    for (let [oldest] = kept; oldest !== undefined; [oldest] = kept) {
-      if (!journal.isSound || journal.isNeeded(oldest)) return;
-      await files.drop(oldest, 'sent');
-      kept.shift();
-    }
-  };
-
-  const sendAll = async (): Promise<void> => {
-    const began = clock.monotonic();
-    const closed = await journal.rotate(unsent.length === 0 ? 1 : longest);
-    unsent.push(...closed.map(({ number }) => number));
-    const atHand = new Map(closed.map(({ number, entries }) => [number, entries]));
-    for (let next = unsent[0]; next !== undefined; next = unsent[0]) {
-      const number = next;
-      await ship(number, atHand.get(number), () => journal.shipped(number));
-      kept.push(next);
-      unsent.shift();
-    }
-    if (journal.isSound) sentUpTo = began;
-    await dropSent();
-  };
-  const tellUnrecorded = (): void => {
-    if (unrecorded > 0) publish('policies.unrecorded', { decisions: unrecorded });
-    unrecorded = 0;
-  };
-  const inTurn = serial();
-  const send = (): Promise<void> =>
-    inTurn(sendAll).then(
-      () => {
-        if (away !== null) publish('usage.sent', {});
-        away = null;
-      },
-      (error: unknown) => {
-        // A different error is logged too.
-        const reason = String(error).replace(/\d+/g, '');
-        if (away !== reason) publish('usage.unsent', { error });
-        away = reason;
-      },
-    );
+/** All organizations together: an append for each was measured to cost a millisecond of the loop. */
+export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
+  const { dir, store, prices, funds, clock, everyMs = 1_000 } = options;
+  const files = new JournalFiles(dir);
+  const { journal, left } = await openJournal(files, options);
+  const sending = new Sending({ journal, files, store, clock, unsent: [...left.unsent.keys()], sent: left.sent });
   // Balances must include the last run before the first request. While files wait, the present one stays open: its
   // settlements of abandoned requests go with the second send.
-  if (left.unsent.size > 0 || left.abandoned.length > 0) await atMost(waitMs, send().then(send));
-  let isSending = false;
-  const timer = setInterval(() => {
-    if (isSending) return;
-    isSending = true;
-    tellUnrecorded();
-    void send().finally(() => {
-      isSending = false;
-    });
-  }, everyMs);
-  timer.unref();
-
-  const whyFull = (): string | undefined => {
-    if (journal.isShut) return 'there is no room for their accounts on the disk';
-    return unsent.length >= mostUnsent ? 'too many accounts wait for the event store' : undefined;
-  };
-
-  return {
-    get whyFull() {
-      return whyFull();
-    },
-    decide(decision) {
-      if (whyFull() !== undefined) {
-        unrecorded += 1;
-        return;
-      }
-      void commit.decide(decision).then((isKept) => {
-        if (!isKept) unrecorded += 1;
-      });
-    },
-    get ageMs() {
-      return clock.monotonic() - sentUpTo;
-    },
-    begin(asked) {
-      const price = byModel.get(asked.model);
-      if (price === undefined) throw new Error(`The model ${asked.model} has no price.`);
-      const { organizationId, estimatedTokens, maxTokens, images, searches } = asked;
-      const hold = funds.needsCredit(asked.model)
-        ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images, searches))
-        : undefined;
-      if (hold === null) return null;
-      return new Meter({ asked, price, journal: commit, clock, credit, hold: hold ?? null, cutStatus: statusOfCut });
-    },
-    priced,
-    balanceOf: (organizationId) => credit.balanceOf(organizationId),
-    recorded(batch) {
-      if (credit.pending === 0) return;
-      for (const { type, data } of batch) if (type === 'usage.settled') credit.recorded(settledIn(data));
-    },
-    cutting() {
-      cutStatus = 500;
-    },
-    async close() {
-      clearInterval(timer);
-      commit.flush();
-      tellUnrecorded();
-      // An unavailable store gets it at the next start.
-      await atMost(
-        waitMs,
-        inTurn(sendAll).catch(() => {}),
-      );
-      commit.flush();
-      const unwritten = await journal.close();
-      if (unwritten === 0) return;
-      throw new Error(
-        `The disk has not taken the ends of requests in ${dir}, ${unwritten} in all. They will be charged for their input, as it was estimated.`,
-      );
-    },
-  };
+  if (left.unsent.size > 0 || left.abandoned.length > 0)
+    await atMost(
+      waitMs,
+      sending.send().then(() => sending.send()),
+    );
+  return new Usage({ dir, journal, sending, prices, funds, clock, everyMs });
 };
+
+interface Parts extends Required<Pick<UsageOptions, 'dir' | 'prices' | 'funds' | 'clock' | 'everyMs'>> {
+  readonly journal: Journal;
+  readonly sending: Sending;
+}
+
+class Usage implements OpenUsage {
+  readonly #parts: Parts;
+  readonly #credit: Credit;
+  readonly #commit: GroupCommit;
+  readonly #byModel = new Map<string, Price>();
+  readonly #timer: NodeJS.Timeout;
+  #isSending = false;
+  #unrecorded = 0;
+  #cutStatus = 499;
+  readonly #statusOfCut = () => this.#cutStatus;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#credit = new Credit(parts.funds);
+    this.#commit = new GroupCommit(parts.journal);
+    this.priced(parts.prices);
+    this.#timer = setInterval(() => this.#tick(), parts.everyMs);
+    this.#timer.unref();
+  }
+
+  get whyFull(): string | undefined {
+    const { journal, sending } = this.#parts;
+    if (journal.isShut) return 'there is no room for their accounts on the disk';
+    return sending.isFull ? 'too many accounts wait for the event store' : undefined;
+  }
+
+  get ageMs(): Millis {
+    return this.#parts.sending.ageMs;
+  }
+
+  decide(decision: Decision): void {
+    if (this.whyFull !== undefined) {
+      this.#unrecorded += 1;
+      return;
+    }
+    void this.#commit.decide(decision).then((isKept) => {
+      if (!isKept) this.#unrecorded += 1;
+    });
+  }
+
+  begin(asked: Asked): Meter | null {
+    const price = this.#byModel.get(asked.model);
+    if (price === undefined) throw new Error(`The model ${asked.model} has no price.`);
+    const { organizationId, estimatedTokens, maxTokens, images, searches } = asked;
+    const { funds, clock } = this.#parts;
+    const credit = this.#credit;
+    const held = funds.needsCredit(asked.model)
+      ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images, searches))
+      : undefined;
+    if (held === null) return null;
+    const [journal, hold, cutStatus] = [this.#commit, held ?? null, this.#statusOfCut];
+    return new Meter({ asked, price, journal, clock, credit, hold, cutStatus });
+  }
+
+  priced(prices: readonly Price[]): void {
+    for (const price of prices) this.#byModel.set(price.model, price);
+  }
+
+  balanceOf(organizationId: string): number {
+    return this.#credit.balanceOf(organizationId);
+  }
+
+  recorded(batch: readonly Recorded[]): void {
+    if (this.#credit.pending === 0) return;
+    for (const { type, data } of batch) if (type === 'usage.settled') this.#credit.recorded(settledIn(data));
+  }
+
+  cutting(): void {
+    this.#cutStatus = 500;
+  }
+
+  async close(): Promise<void> {
+    const { dir, journal, sending } = this.#parts;
+    clearInterval(this.#timer);
+    this.#commit.flush();
+    this.#tellUnrecorded();
+    // An unavailable store gets it at the next start.
+    await atMost(
+      waitMs,
+      sending.sendAll().catch(() => {}),
+    );
+    this.#commit.flush();
+    const unwritten = await journal.close();
+    if (unwritten === 0) return;
+    throw new Error(
+      `The disk has not taken the ends of requests in ${dir}, ${unwritten} in all. They will be charged for their input, as it was estimated.`,
+    );
+  }
+
+  #tick(): void {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    this.#tellUnrecorded();
+    void this.#parts.sending.send().finally(() => {
+      this.#isSending = false;
+    });
+  }
+
+  #tellUnrecorded(): void {
+    if (this.#unrecorded > 0) publish('policies.unrecorded', { decisions: this.#unrecorded });
+    this.#unrecorded = 0;
+  }
+}

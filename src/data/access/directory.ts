@@ -75,11 +75,7 @@ export const directory = (models: () => ReadModels, limit = capacity): Directory
     }
     if (entries.size >= limit) forget(entries.keys().next().value as string);
     entries.set(digest, { found, groups: members });
-    for (const id of members) {
-      const known = groups.get(id);
-      if (known) known.add(digest);
-      else groups.set(id, new Set([digest]));
-    }
+    for (const id of members) groups.set(id, (groups.get(id) ?? new Set()).add(digest));
     return found;
   };
 

@@ -365,6 +365,20 @@ const reaching = (texts: ReadonlyMap<string, string>): string[] =>
       .map((inside) => `${file} reaches into ${inside.of}`),
   );
 
+const namedPlace = /new URL\(\s*['`]([^'`]+)['`],\s*import\.meta\.url\)/g;
+
+test('a place that a module names is the same from the bundle, which runs in src/cli', () => {
+  const bundled = files('src').filter((file) => file.endsWith('.ts'));
+  const named = bundled.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(namedPlace)].map(([, place]) => ({ file, place: place! })),
+  );
+  expect(named.length).toBeGreaterThan(5);
+  const lost = named.filter(
+    ({ file, place }) => resolve(root, dirname(file), place) !== resolve(root, 'src/cli', place),
+  );
+  expect(lost).toEqual([]);
+});
+
 describe('the inside of packages', () => {
   const texts = new Map(
     ['src', 'projections'].flatMap(files).map((file) => [file, readFileSync(join(root, file), 'utf8')] as const),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { startServer } from './server.ts';
 
 const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 const requests = 70;
@@ -121,3 +122,16 @@ test.runIf(process.platform === 'linux')(
     }
   },
 );
+
+test('a body that only a thread may read is answered', { timeout: 120_000 }, async () => {
+  const server = await startServer();
+  const messages = [{ role: 'user', content: 'x'.repeat(70_000) }];
+  const answer = await fetch(`${server.baseUrl}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.first.project_api_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'weir-sim-1', max_tokens: 5, messages }),
+  });
+  expect(await answer.text()).toContain('"type":"message"');
+  expect(answer.status).toBe(200);
+  await server.stop();
+});

@@ -181,6 +181,17 @@ describe('an event with the response', () => {
     expect(() => read(given)).toThrow(expect.objectContaining(failure));
   });
 
+  test('that has failed is one also if an escape writes the status', () => {
+    const error = '{"code":"insufficient_quota","message":"secret"}';
+    const failed = `{"type":"response.failed","response":{"status":"f\\u0061iled","error":${error}}}`;
+    expect(() => read(event('response.failed', failed))).toThrow('The model provider failed.');
+  });
+
+  test.each(['\\n', '\\r'])('whose type has the line end %s begins no event that nobody has read', (lineEnd) => {
+    const type = `response.x${lineEnd}${lineEnd}data: {}`;
+    expect(() => read(event('response.x', `{"type":"${type}","response":{}}`))).toThrow(UpstreamError);
+  });
+
   test('before anything is said waits for that, up to a MiB', () => {
     const reader = new PassedResponseReader(own, hide);
     const one = event(

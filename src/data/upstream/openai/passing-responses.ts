@@ -40,16 +40,13 @@ const usageTold = (document: Buffer, response: number): Usage | null => {
   return responseUsage(picked(response, 'usage', 'service_tier', ...more), mostPassedTokens);
 };
 
-/** Found sooner than the whole word, which begins with a quote. */
-const failedEnd = 'failed"';
-
 /** A failure has the upstream's own words. @throws UpstreamError if it concerns the operator's account */
 const shown = (document: Buffer, hide: Hide, response: () => number): Buffer => {
-  if (!document.includes(failedEnd) || !document.includes('"failed"')) return document;
+  const isFailed = spells(memberOf(response(), 'status'), 'failed');
+  if (!isFailed && !document.includes('"failed"')) return document;
   const hidden = Buffer.from(hide(document.toString()));
   scanned(hidden, 'the answer');
-  const entry = response();
-  const failure = spells(memberOf(entry, 'status'), 'failed') ? accountFailure(picked(entry, 'error')) : null;
+  const failure = isFailed ? accountFailure(picked(response(), 'error')) : null;
   if (failure !== null) throw failure;
   return hidden;
 };
@@ -64,6 +61,8 @@ const passedResponse = (document: Buffer, own: OwnNames, hide: Hide): PassedAnsw
   if (usage.output_tokens === 0) addTexts(texts, output, 'responses');
   return { body: edited(told, ownNames(0, own)), usage, outputBytes: texts.bytes };
 };
+
+const lineEnd = /[\r\n]/;
 
 /** Events with the whole response, before any output and at the end. */
 const beginnings: readonly unknown[] = ['response.created', 'response.queued', 'response.in_progress'];
@@ -110,6 +109,8 @@ export class PassedResponseReader extends PassedReader {
     const told = shown(document, this.#hide, () => memberOf(0, 'response'));
     const response = memberOf(0, 'response');
     if (response === -1 || tape.kind(response) !== Kind.object) throw malformed('response is not an object');
+    // It would end the line, and begin an event that nobody has read.
+    if (lineEnd.test(type)) throw malformed('the type of an event has a line end');
     if (isEnd) this.#usage = usageTold(told, response);
     this.ended = isEnd;
     return {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Api } from '../apis.ts';
 import type { Cancellation } from '../cancellation.ts';
 import type { Millis } from '../clock.ts';
 import type { Code, Refusal } from '../errors.ts';
@@ -51,7 +52,7 @@ export type Need = number | 'unknown';
 export interface Metered {
   readonly requestId: string;
   readonly model: string;
-  readonly api: 'messages' | 'chat.completions' | 'responses';
+  readonly api: Api;
   /** Tokens of its input (contract F.4). */
   readonly estimatedTokens: number;
   readonly images: number;

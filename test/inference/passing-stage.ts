@@ -43,6 +43,7 @@ export const passingStage = async (apiKey: string, declare: (remote: object, own
   for (const [id, model] of connect(loaded, { clock: systemClock })) models.set(id, model);
   const server = await at.listen();
   return {
+    at,
     upstream,
     mine,
     other,

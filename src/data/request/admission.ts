@@ -7,7 +7,7 @@ import type { PolicyGuard } from '../policy/guard.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { callableModel } from './callable-model.ts';
 import type { LargeBody } from './large-bodies.ts';
-import { isPassing, type PassingRules } from './passing.ts';
+import { answersApi, isPassing, type PassingRules } from './passing.ts';
 import type { Models } from './prepare.ts';
 import type { Prepared, Sent } from './prepared.ts';
 
@@ -30,7 +30,7 @@ export const admission = (models: Models, guard: Pick<PolicyGuard, 'meet'>, as: 
     const { refusal: ruled, sent } = asked;
     if (ruled !== null) return ruled;
     // The models were replaced while a thread read it.
-    if (sent === null || ('body' in sent && !isPassing(hosted, as)))
+    if (sent === null || !answersApi(hosted, as) || ('body' in sent && !isPassing(hosted, as)))
       return refusal('model_not_found', { param: 'model' });
     return { hosted, policies, sent };
   };

@@ -1,10 +1,11 @@
-import type { Refused } from '../../http/refused.ts';
+import { type Refusal, refusal } from '../../errors.ts';
+import { Refused } from '../../http/refused.ts';
 import { refusedFault, type ValueBudget, valueBudget } from '../../http/request/json.ts';
 import { lentDocument as tape } from '../../json/document.ts';
 import { named } from '../../json/names.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { isServedTo, type ServedTo } from './model-requirements.ts';
-import { isPassing, type PassingRules, passingReader } from './passing.ts';
+import { answersApi, isPassing, type PassingRules, passingReader } from './passing.ts';
 import type { Prepared } from './prepared.ts';
 
 export type Models = ReadonlyMap<string, ConnectedModel>;
@@ -38,6 +39,11 @@ const all = { bytes: Number.POSITIVE_INFINITY, values: valueBudget().left };
 export const here: Where = { most: mostHere, mostParsed: mostParsedHere };
 export const anywhere: Where = { most: all, mostParsed: all.bytes };
 
+const otherApi = (as: PassingRules<unknown>['as']): Refusal => {
+  const message = as === 'embeddings' ? 'The model makes no embeddings.' : 'The model makes embeddings alone.';
+  return refusal('unsupported_model', { message, param: 'model' });
+};
+
 /** By the model's rules (contract L.1). Invisible models get strict ones, so that they look missing. */
 export const preparing = <Said>(models: Models, { passing, strict }: RequestRules<Said>): Prepare<Said> => {
   const readPassing = passingReader(passing);
@@ -50,6 +56,7 @@ export const preparing = <Said>(models: Models, { passing, strict }: RequestRule
     const name = tape.string(tape.member(0, model));
     const known = name === undefined ? undefined : models.get(name);
     const hosted = known && isServedTo(known.model, principal) ? known : undefined;
+    if (hosted !== undefined && !answersApi(hosted, passing.as)) return new Refused(otherApi(passing.as));
     if (hosted !== undefined && isPassing(hosted, passing.as))
       return readPassing({ tape, bytes, name: name!, hosted, principal, mayParse });
     return mayParse ? strict(tape.exactValue() as Value, hosted, budget) : null;

@@ -185,7 +185,9 @@ const conversations: Readonly<Record<Exclude<Api, 'embeddings'>, readonly object
   ],
 };
 const names = ['simulated', 'strict', 'chat', 'messages', 'others', 'small', 'theirs', 'none'];
-const cases = (Object.keys(conversations) as (keyof typeof conversations)[]).flatMap((api) => names.map((name) => [api, name] as const));
+const cases = (Object.keys(conversations) as (keyof typeof conversations)[]).flatMap((api) =>
+  names.map((name) => [api, name] as const),
+);
 
 test.each(cases)('%s of the model %s', async (api, model) => {
   let read = 0;
@@ -240,7 +242,7 @@ test('of several upstreams each is sent its own, and one that has no place for a
 
 test('whatever is in a request', async () => {
   const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(null), fc.constant([]), fc.integer());
-  const api = fc.constantFrom<Api>('messages', 'count', 'chat', 'responses');
+  const api = fc.constantFrom<keyof typeof conversations>('messages', 'count', 'chat', 'responses');
   const conceivable = api.chain((each) =>
     fc.record({
       api: fc.constant(each),

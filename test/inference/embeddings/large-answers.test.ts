@@ -39,7 +39,10 @@ test('one for which there is no room has been made, and is charged by the estima
     headers: { ...bearer(stage.mine.projectKey.value), 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'e', input: [1, 2, 3] }),
   });
-  expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([503, 'server_busy']);
+  expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([
+    503,
+    'server_busy',
+  ]);
   expect(account()).toMatchObject({ status: 503, input_tokens: 3 + 8, output_tokens: 0 });
   await server.drain(0);
 });

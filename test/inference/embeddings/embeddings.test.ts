@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bearer } from '../../support/whole-gateway.ts';
 import { passingStage, says } from '../passing-stage.ts';
@@ -123,6 +124,19 @@ describe('a request', () => {
     }
     expect(stage.upstream.received).toBeNull();
     for (const stream of [false, null]) expect((await ask({ stream })).status).toBe(200);
+  });
+
+  test('is passed or refused, whatever its input is', async () => {
+    const entry = fc.oneof(fc.string(), fc.nat(), fc.array(fc.nat()), fc.jsonValue({ maxDepth: 2 }));
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(entry, fc.array(entry, { maxLength: 3 })), async (input) => {
+        stage.upstream.received = null;
+        const { status, body } = await ask({ input });
+        const received = stage.upstream.received as { readonly text: string } | null;
+        if (status === 200) expect(JSON.parse(received!.text).input).toEqual(JSON.parse(JSON.stringify(input)));
+        else expect([status, body.error.code, received]).toEqual([400, 'validation_failed', null]);
+      }),
+    );
   });
 
   test('is read the same where it is large', async () => {
@@ -338,6 +352,15 @@ describe('policies', () => {
       for (const asked of [monitored, answers]) expect(await asked({ input })).toBe(200);
     }
     expect(stage.upstream.received).not.toBeNull();
+  });
+
+  test('count no message where there are tokens', async () => {
+    const asked = await under('request.message_count > 0', { mode: 'monitoring' });
+    const before = stage.at.decided.length;
+    for (const input of [[1, 2], [[1, 2]]]) await asked({ input });
+    expect(stage.at.decided.length).toBe(before);
+    await asked({ input: 'a' });
+    expect(stage.at.decided.length).toBe(before + 1);
   });
 
   test('of the answer do not judge embeddings, which have no text', async () => {

@@ -263,6 +263,15 @@ describe('the answer', () => {
 });
 
 describe('the account', () => {
+  test('takes from the token limits what was counted', async () => {
+    const key = bearer((await stage.at.make.tenant()).projectKey.value);
+    const left = async (input: unknown) =>
+      Number((await post({ model: 'e', input }, key)).headers.get('x-ratelimit-remaining-tokens'));
+    const first = await left('hi');
+    // It is settled before its headers are made.
+    expect(first - (await left([1, 2, 3]))).toBe(7);
+  });
+
   test('has the tokens that the upstream counts, and no output', async () => {
     stage.upstream.respond = says(list(1, { prompt_tokens: 11, total_tokens: 99, completion_tokens: 50 }));
     await ask();

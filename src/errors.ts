@@ -18,6 +18,7 @@ const entries = {
     status: 400,
     message: 'Threads are not kept here. Send the whole conversation in "messages".',
   },
+  unsupported_model: { status: 400, message: 'The model does not answer this API.' },
   unsupported_grant_type: { status: 400, message: 'The grant type must be client_credentials.' },
   invalid_scope: { status: 400, message: 'The scope is not one that the client may have.' },
   invalid_client: { status: 401, message: 'The client is not known, or its secret is not right.' },

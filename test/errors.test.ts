@@ -7,6 +7,7 @@ import type { HttpServer } from '../src/http/listen/server.ts';
 import { openapi } from '../src/http/openapi/openapi.ts';
 import { newToken } from '../src/ids.ts';
 import { type RawAnswer, send } from './http/raw-client.ts';
+import { ofEmbeddings } from './inference/embeddings/of-embeddings.ts';
 import { hosted, model } from './inference/hosted.ts';
 import { answer, ScriptedUpstream } from './inference/scripted-upstream.ts';
 import { type Document, describedBy } from './support/described.ts';
@@ -48,15 +49,18 @@ const knowledge = { isBehind: false, isTooOld: false };
 
 beforeAll(async () => {
   at = await wholeGateway({
-    models: hosted(
-      upstream,
-      model(),
-      model({ id: 'small', context_length: 10, max_output_length: 5 }),
-      model({ id: 'text', input_modalities: ['text'] }),
-      model({ id: 'not-ready', is_ready: false }),
-      model({ id: 'paid', access: { required_checks: ['credits'] } }),
-      model({ id: 'locked', access: { required_checks: ['tier:1'] } }),
-    ),
+    models: new Map([
+      ...hosted(ofEmbeddings, model({ id: 'embeddings' })),
+      ...hosted(
+        upstream,
+        model(),
+        model({ id: 'small', context_length: 10, max_output_length: 5 }),
+        model({ id: 'text', input_modalities: ['text'] }),
+        model({ id: 'not-ready', is_ready: false }),
+        model({ id: 'paid', access: { required_checks: ['credits'] } }),
+        model({ id: 'locked', access: { required_checks: ['tier:1'] } }),
+      ),
+    ]),
     balanceAgeMs: () => balanceAgeMs,
     knowledge,
     checks: {
@@ -255,6 +259,11 @@ const provocations: Readonly<Record<Code, Provocation>> = {
   policy_evaluation_failed: {
     ask: () => underPolicy('request.max_tokens == 5 && request.metadata["a"] == "b"'),
     status: 403,
+  },
+  unsupported_model: {
+    ask: () => inference({ model: 'embeddings' }),
+    status: 400,
+    param: 'model',
   },
   content_refused: { ask: provider('content_refused'), status: 403 },
   project_not_found: { ask: () => admin('GET', '/projects/proj_none'), status: 404 },

@@ -111,6 +111,7 @@ test('the models files that src/data/README.md shows are some', () => {
       ['llama-cpp', 1],
       ['ollama', 1],
     ],
+    [['text-embedding-3-small', 1]],
     [['claude', 3]],
   ]);
 });

@@ -17,6 +17,7 @@ import type { Clock, Millis } from '../clock.ts';
 import type { Knowledge } from '../data/access/knowledge.ts';
 import { chatRoute } from '../data/api/chat/chat.ts';
 import { creditsRoute } from '../data/api/credits.ts';
+import { embeddingsRoute } from '../data/api/embeddings/embeddings.ts';
 import { countTokensRoute } from '../data/api/messages/count-tokens.ts';
 import { messagesRoute } from '../data/api/messages/messages.ts';
 import { modelsRoutes } from '../data/api/models/models.ts';
@@ -64,6 +65,7 @@ export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
     countTokensRoute(models, policies, large),
     chatRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
     responsesRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
+    embeddingsRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'embd_') }),
     ...storedResponseRoutes(),
     ...modelsRoutes({
       models: () => models.list,

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Api } from '../apis.ts';
 import type { Cancellation } from '../cancellation.ts';
 import type { Millis } from '../clock.ts';
 import type { Code, Refusal } from '../errors.ts';
@@ -53,7 +54,7 @@ export interface Metered {
   readonly model: string;
   /** The alias that the client sent for it, if any (contract A.4). */
   readonly requestedModel?: string | undefined;
-  readonly api: 'messages' | 'chat.completions' | 'responses';
+  readonly api: Api;
   /** Tokens of its input (contract F.4). */
   readonly estimatedTokens: number;
   readonly images: number;

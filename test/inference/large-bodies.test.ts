@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { chatRoute } from '../../src/data/api/chat/chat.ts';
+import { embeddingsRoute } from '../../src/data/api/embeddings/embeddings.ts';
 import { countTokensRoute } from '../../src/data/api/messages/count-tokens.ts';
 import { messagesRoute } from '../../src/data/api/messages/messages.ts';
 import { responsesRoute } from '../../src/data/api/responses/responses.ts';
@@ -71,6 +72,7 @@ beforeAll(async () => {
     },
     { id: 'messages', upstream: anthropic },
     { id: 'others', upstream: openai },
+    { id: 'embeddings', upstream: { ...openai, apis: ['embeddings'] } },
     { id: 'small', context_length: 50, max_output_length: 50, passthrough: false, upstream: anthropic },
     { id: 'theirs', dedicated_to: 'org_2', upstream: anthropic },
   ];
@@ -90,14 +92,16 @@ afterAll(async () => {
   await new Promise((resolve) => provider.close(resolve));
 });
 
-type Api = 'messages' | 'count' | 'chat' | 'responses';
+type Api = 'messages' | 'count' | 'chat' | 'responses' | 'embeddings';
 const routeOf = (
   api: Api,
   over: { readonly policies?: PolicyGuard; readonly large?: Pick<LargeBodies, 'read'> } = {},
 ): Route => {
   const options = { models, clock: manualClock(), answerId: () => 'id_1', ...over };
   if (api === 'count') return countTokensRoute(models, over.policies, over.large);
-  return { messages: messagesRoute, chat: chatRoute, responses: responsesRoute }[api](options);
+  return { messages: messagesRoute, chat: chatRoute, responses: responsesRoute, embeddings: embeddingsRoute }[api](
+    options,
+  );
 };
 
 const outcomeOf = async (route: Route, value: unknown, bytes: number) => {
@@ -124,7 +128,7 @@ const call = {
   type: 'function',
   function: { name: 'weather', arguments: '{"n":1.0,"big":9007199254740993}' },
 };
-const conversations: Readonly<Record<Api, readonly object[]>> = {
+const conversations: Readonly<Record<Exclude<Api, 'embeddings'>, readonly object[]>> = {
   messages: [
     body(),
     body({ stream: true, system: [text('Be brief.')], tools: [tool('weather')], tool_choice: { type: 'auto' } }),
@@ -184,7 +188,9 @@ const conversations: Readonly<Record<Api, readonly object[]>> = {
   ],
 };
 const names = ['simulated', 'strict', 'chat', 'messages', 'others', 'small', 'theirs', 'none'];
-const cases = (Object.keys(conversations) as Api[]).flatMap((api) => names.map((name) => [api, name] as const));
+const cases = (Object.keys(conversations) as (keyof typeof conversations)[]).flatMap((api) =>
+  names.map((name) => [api, name] as const),
+);
 
 test.each(cases)('%s of the model %s', async (api, model) => {
   let read = 0;
@@ -196,6 +202,18 @@ test.each(cases)('%s of the model %s', async (api, model) => {
   const isPassed =
     (model === 'messages' && api !== 'chat' && api !== 'responses') || (model === 'others' && api !== 'messages');
   if (!isPassed && model !== 'others') expect(read).toBe(conversations[api].length);
+});
+
+test('tokens for embeddings are read in a thread where they are many, or refused', async () => {
+  const of = (many: number, first: unknown = 1) => ({
+    model: 'embeddings',
+    input: [first, ...Array.from({ length: many }, () => 1)],
+  });
+  expect(await same('embeddings', of(60_000), 0)).toMatchObject({ isRead: false, path: '/v1/embeddings' });
+  expect(await same('embeddings', of(70_000), 0)).toMatchObject({ isRead: true, path: '/v1/embeddings' });
+  expect(await same('embeddings', of(60_000, [1]), 0)).toMatchObject({ isRead: true, path: undefined });
+  expect(await same('embeddings', { ...of(60_000), model: 'others' }, 0)).toMatchObject({ isRead: false });
+  expect(await same('embeddings', { ...of(60_000), model: 'none' }, 0)).toMatchObject({ isRead: true });
 });
 
 test('a body that passes is read in a thread above a mebibyte, or if it is refused', async () => {
@@ -227,7 +245,7 @@ test('of several upstreams each is sent its own, and one that has no place for a
 
 test('whatever is in a request', async () => {
   const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(null), fc.constant([]), fc.integer());
-  const api = fc.constantFrom<Api>('messages', 'count', 'chat', 'responses');
+  const api = fc.constantFrom<keyof typeof conversations>('messages', 'count', 'chat', 'responses');
   const conceivable = api.chain((each) =>
     fc.record({
       api: fc.constant(each),

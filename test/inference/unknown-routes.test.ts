@@ -20,7 +20,6 @@ test('the routes that are told are those that there are', () => {
     )
     .map(({ path }) => path);
   for (const path of [
-    '/v1/embeddings',
     '/v1/completions',
     '/v1/images/generations',
     '/v1/audio/speech',

@@ -1,4 +1,9 @@
+import { systemClock } from '../../src/clock.ts';
+import { connect } from '../../src/data/upstream/connect.ts';
+import { loadModels } from '../../src/data/upstream/models/models.ts';
 import type { Route } from '../../src/http/route.ts';
+import { ofEmbeddings } from '../inference/embeddings/of-embeddings.ts';
+import { hosted, model } from '../inference/hosted.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
 import type { Received } from '../support/in-process.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
@@ -60,7 +65,8 @@ export const codeOf = ({ body }: Received): string => body.error?.code ?? body.e
 
 /** A gateway with two tenants, and requests by the rows. */
 export const matrix = async () => {
-  const at = await wholeGateway();
+  const models = new Map(connect(loadModels(null, {}), { clock: systemClock, sleep: async () => {} }));
+  const at = await wholeGateway({ models: new Map([...models, ...hosted(ofEmbeddings, model({ id: 'embeddings' }))]) });
   let requests = 0;
   const send = (route: Route, ids: Ids, headers: Ids, query = rowOf(route).query): Promise<Received> => {
     const { body, idempotent } = rowOf(route);

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { apis } from '../../src/apis.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Metered, unmetered } from '../../src/http/route.ts';
 import type { Endpoint } from '../../src/http/routing/endpoint.ts';
@@ -93,6 +94,28 @@ describe('the spans of a request', () => {
     expect(told).toEqual({ traceparent: `00-${trace}-${upstream!.spanId}-01`, tracestate: 'a=1' });
     expect(resources()[0]).toMatchObject({ 'service.name': 'weir', 'service.version': version });
     expect(received[0]?.path).toBe('/v1/traces');
+  });
+
+  test('are named after what the upstream is asked for', async () => {
+    const { begin, close, spans } = await opened();
+    for (const api of apis) {
+      const watched = begin();
+      watched.asks({ ...metered, api }, unmetered).complete(usage, 0);
+      watched.ends(undefined);
+    }
+    await close();
+    const asked = spans().filter(({ kind }) => kind === 3);
+    const told = asked.map(({ name, attributes }) => [
+      attributes['weir.api'],
+      attributes['gen_ai.operation.name'],
+      name,
+    ]);
+    expect(Object.fromEntries(told.map(([api, ...rest]) => [api, rest]))).toEqual({
+      messages: ['chat', 'chat m'],
+      'chat.completions': ['chat', 'chat m'],
+      responses: ['chat', 'chat m'],
+      embeddings: ['embeddings', 'embeddings m'],
+    });
   });
 
   test('begin a trace where there is none that is sound', async () => {

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { TextApi } from '../../src/apis.ts';
 import { streamedText } from '../../src/rules/text/answer-stream.ts';
 import { answerText } from '../../src/rules/text/answer-text.ts';
 import { readField } from '../../src/rules/text/fields.ts';
-import type { RequestText } from '../../src/rules/text/request-text.ts';
 import { responseOf, scoreIn } from './rule.ts';
 
 /** Places in answers where a text could slip past a rule of the response direction: each is seen, whole and streamed. */
 
-type Endpoint = RequestText['endpoint'];
 const rule =
   'response.text.contains("nightfall") || response.tool_calls.exists(c, c.arguments.contains("nightfall") || c.name == "nightfall")';
 /** Judged in both copies, as policies are. */
@@ -15,11 +14,11 @@ const isSeen = (answer: ReturnType<typeof answerText>): boolean => {
   const view = responseOf(answer);
   return [view, view.folded].some((copy) => scoreIn(rule, copy, 'response') === 10_000);
 };
-const whole = (endpoint: Endpoint, body: object | string) =>
+const whole = (endpoint: TextApi, body: object | string) =>
   answerText(endpoint, typeof body === 'string' ? body : JSON.stringify(body));
 const frame = (event: object | string): string =>
   typeof event === 'string' ? event : `data: ${JSON.stringify(event)}\n\n`;
-const streamed = (endpoint: Endpoint, events: readonly (object | string)[]) => {
+const streamed = (endpoint: TextApi, events: readonly (object | string)[]) => {
   const collected = streamedText(endpoint);
   for (const event of events) collected.add(frame(event));
   return collected.text();
@@ -31,7 +30,7 @@ const said = (message: object) =>
 const item = (...output: readonly object[]) => ({ id: 'resp_1', object: 'response', status: 'completed', output });
 const block = (...content: readonly object[]) => ({ id: 'msg_1', role: 'assistant', content, stop_reason: 'end_turn' });
 
-const wholeAnswers: Readonly<Record<Endpoint, Readonly<Record<string, object | string>>>> = {
+const wholeAnswers: Readonly<Record<TextApi, Readonly<Record<string, object | string>>>> = {
   'chat.completions': {
     text: said({ content: 'nightfall' }),
     'text in parts': said({
@@ -130,7 +129,7 @@ const piece = (delta: string, type = 'response.output_text.delta', more: object 
 const start = (content_block: object) => ({ type: 'content_block_start', index: 0, content_block });
 const delta = (of: object) => ({ type: 'content_block_delta', index: 0, delta: of });
 
-const streams: Readonly<Record<Endpoint, Readonly<Record<string, readonly (object | string)[]>>>> = {
+const streams: Readonly<Record<TextApi, Readonly<Record<string, readonly (object | string)[]>>>> = {
   'chat.completions': {
     text: [chunk({ role: 'assistant', content: 'night' }), chunk({ role: 'assistant', content: 'fall' })],
     'text in parts': [
@@ -299,7 +298,7 @@ const streams: Readonly<Record<Endpoint, Readonly<Record<string, readonly (objec
   },
 };
 
-const endpoints = Object.keys(streams) as Endpoint[];
+const endpoints = Object.keys(streams) as TextApi[];
 
 describe.each(endpoints)('in %s', (endpoint) => {
   test.each(Object.keys(wholeAnswers[endpoint]))('a rule sees %s', (name) => {
@@ -311,7 +310,7 @@ describe.each(endpoints)('in %s', (endpoint) => {
 });
 
 /** A call of a tool, whole and streamed, in each of the APIs. */
-const called: Readonly<Record<Endpoint, (name: string, sent: string) => readonly ReturnType<typeof answerText>[]>> = {
+const called: Readonly<Record<TextApi, (name: string, sent: string) => readonly ReturnType<typeof answerText>[]>> = {
   'chat.completions': (name, sent) => [
     whole('chat.completions', said({ tool_calls: [{ type: 'function', function: { name, arguments: sent } }] })),
     whole('chat.completions', said({ function_call: { name, arguments: sent } })),

@@ -357,13 +357,30 @@ describe('an upstream of chat completions', () => {
     ['a URL with /v1', { base_url: 'https://models.example/v1' }, 'upstream.base_url: leave out the /v1'],
     ['plain http', { base_url: 'http://models.example' }, 'upstream.base_url: plain http'],
     ['no URL', { base_url: undefined }, 'upstream.base_url'],
-    ['responses alone', { apis: ['responses'] }, 'upstream.apis: has to have "chat"'],
+    ['responses alone', { apis: ['responses'] }, 'upstream.apis: has to have "chat", or "embeddings" alone'],
+    [
+      'embeddings and chat',
+      { apis: ['chat', 'embeddings'] },
+      'upstream.apis: has to have "chat", or "embeddings" alone',
+    ],
     ['another API', { apis: ['chat', 'images'] }, 'upstream.apis[1]: Invalid option'],
     ['another name', { max_tokens_name: 'tokens' }, 'upstream.max_tokens_name: Invalid option'],
     ['a field of no kind', { top_k: 3 }, 'upstream: Unrecognized key: "top_k"'],
   ])('refuses %s', (_, over, fault) => {
     expect(faults({ upstream: { ...chat, ...over } })).toContain(`models[0].${fault}`);
   });
+});
+
+test('a model is for embeddings by all of its upstreams, and these pass', () => {
+  const chat = { kind: 'openai', base_url: 'https://models.example' };
+  const embeddings = { ...chat, apis: ['embeddings'] };
+  const of = (...upstreams: readonly object[]) => ({ upstream: undefined, upstreams });
+  expect(faults(of(embeddings, chat))).toContain('models[0].upstreams: all of them are for embeddings, or none is');
+  expect(faults({ upstream: embeddings, passthrough: false })).toContain(
+    'models[0].passthrough: requests for embeddings',
+  );
+  for (const fields of [of(embeddings, embeddings), { upstream: embeddings }])
+    expect(load({ ...minimal, ...fields })).toHaveLength(1);
 });
 
 describe('connect', () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { apis } from '../../apis.ts';
 import { dateTime } from '../../date-time.ts';
 import { withoutKeys } from '../../http/error-envelopes.ts';
 import type { Route } from '../../http/route.ts';
@@ -51,7 +52,7 @@ const response = z.looseObject({
 const named = z.strictObject({ id: optional(z.string()), name: optional(z.string()) });
 
 const sampleBody = z.strictObject({
-  endpoint: optional(z.enum(['messages', 'chat.completions', 'responses'])),
+  endpoint: optional(z.enum(apis)),
   input_tokens: optional(whole().min(0)),
   request: optional(request),
   response: optional(response),

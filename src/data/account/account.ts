@@ -87,7 +87,9 @@ export class Account {
   withheld(bytes: number): void {
     const sent = Math.min(estimateTokensOf(bytes), this.#most.output);
     this.#allowance.spent = tokensTaken(noTokens, sent, this.#estimatedInput);
-    this.#meter.progress(noTokens, sent);
+    // An answer without output was made all the same.
+    const usage = sent === 0 ? { ...noTokens, input_tokens: this.#estimatedInput } : noTokens;
+    this.#meter.progress(usage, sent);
   }
 
   /** Charges what the upstream counted, or else what came of an answer. */

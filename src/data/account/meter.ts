@@ -1,6 +1,7 @@
+import type { Api } from '../../apis.ts';
 import type { Clock, Millis } from '../../clock.ts';
 import { microDollarsOf, mostMicroDollarsOf, type Price } from '../../domain/usage/charge.ts';
-import type { Api, Settlement, UsageSource } from '../../domain/usage/usage-events.ts';
+import type { Settlement, UsageSource } from '../../domain/usage/usage-events.ts';
 import { inputOf, noTokens, type Usage } from '../../tokens.ts';
 import type { Credit, Hold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';

@@ -3,6 +3,7 @@ import { systemClock } from '../../clock.ts';
 import { errorText } from '../../error-text.ts';
 import { thisThread } from '../../threads/deadline.ts';
 import { chatRules } from '../api/chat/chat-rules.ts';
+import { embeddingsRules } from '../api/embeddings/embeddings-rules.ts';
 import { countRules, messagesRules } from '../api/messages/messages-rules.ts';
 import { responsesRules } from '../api/responses/responses-rules.ts';
 import { type LargeApi, type LargeJob, type LargeRead, memoryOf, readLarge } from '../request/handed-over.ts';
@@ -18,6 +19,7 @@ const readers: Readonly<Record<LargeApi, Prepare<unknown>>> = {
   count: preparing(models, countRules),
   'chat.completions': preparing(models, chatRules),
   responses: preparing(models, responsesRules),
+  embeddings: preparing(models, embeddingsRules),
 };
 
 const read = (job: LargeJob): LargeRead => {

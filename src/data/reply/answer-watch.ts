@@ -1,13 +1,14 @@
+import type { TextApi } from '../../apis.ts';
 import type { Refusal } from '../../errors.ts';
 import { answerText } from '../../rules/text/answer-text.ts';
-import type { RequestText, ResponseText } from '../../rules/text/request-text.ts';
+import type { ResponseText } from '../../rules/text/request-text.ts';
 import { publish } from '../../telemetry.ts';
 import type { Outcome } from '../policy/outcome.ts';
 import type { Answer } from '../upstream/port.ts';
 
 /** Judges an answer by the response policies (contract G.8). */
 export interface AnswerWatch {
-  readonly endpoint: RequestText['endpoint'];
+  readonly endpoint: TextApi;
   /** Nothing is released before all has been judged. */
   readonly holds: boolean;
   /** The caller has named a policy, so a match is reported. */

@@ -8,7 +8,7 @@ import type { ConnectedModel } from '../upstream/connect.ts';
 import { callableModel } from './callable-model.ts';
 import type { LargeBody } from './large-bodies.ts';
 import type { Models } from './named-model.ts';
-import { isPassing, type PassingRules } from './passing.ts';
+import { answersApi, isPassing, type PassingRules } from './passing.ts';
 import type { Prepared, Sent } from './prepared.ts';
 
 /** A request that may be judged by its policies and sent. */
@@ -31,7 +31,7 @@ export const admission = (models: Models, guard: Pick<PolicyGuard, 'meet'>, as: 
     // The models were replaced while a thread read it.
     if (modelId !== hosted.model.id) return refusal('model_not_found', { param: 'model' });
     if (ruled !== null) return ruled;
-    if (sent === null || ('body' in sent && !isPassing(hosted, as)))
+    if (sent === null || !answersApi(hosted, as) || ('body' in sent && !isPassing(hosted, as)))
       return refusal('model_not_found', { param: 'model' });
     return { hosted, policies, sent };
   };

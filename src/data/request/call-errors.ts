@@ -4,6 +4,7 @@ export const callErrors: readonly Code[] = [
   'model_locked',
   'content_refused',
   'model_not_found',
+  'unsupported_model',
   'policy_not_found',
   'policy_not_published',
   'policy_violation',

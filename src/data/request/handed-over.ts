@@ -1,4 +1,5 @@
 import type { Transferable } from 'node:worker_threads';
+import type { Api } from '../../apis.ts';
 import type { Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
 import { jsonText } from '../../json/exact-number.ts';
@@ -12,7 +13,7 @@ export interface LargeJob {
   readonly body: Uint8Array;
   readonly served: ServedTo;
 }
-export type LargeApi = 'messages' | 'count' | 'chat.completions' | 'responses';
+export type LargeApi = Api | 'count';
 
 /** What a thread has read, without objects of the conversation: transferring them costs as much as parsing. */
 export type LargeRead =

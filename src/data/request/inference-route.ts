@@ -1,10 +1,12 @@
 import type { z } from 'zod';
+import type { Api } from '../../apis.ts';
 import type { Clock } from '../../clock.ts';
 import { type Code, isRefusal, type Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
-import { type Family, type Head, type Metered, type Reply, type Route, route } from '../../http/route.ts';
+import { type Family, type Head, type Reply, type Route, route } from '../../http/route.ts';
 import type { ProjectPrincipal } from '../access/principal.ts';
 import { Account } from '../account/account.ts';
+import type { EffectivePolicies } from '../policy/effective.ts';
 import { noPolicies, type PolicyGuard } from '../policy/guard.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
@@ -40,17 +42,26 @@ export interface InferenceApi<Said> {
   readonly summary: string;
   readonly family: Family;
   /** In rules of policies and accounts. */
-  readonly name: Metered['api'];
+  readonly name: Api;
   readonly request: z.ZodType;
   readonly response: z.ZodType;
+  /** By default whole or streamed. */
+  readonly answers?: { readonly description: string; readonly media: string };
   /** Beyond the common codes. */
   readonly errors?: readonly Code[];
   readonly rules: RequestRules<Said>;
+  /** By the policies in force, before they judge it. */
+  readonly refusal?: (said: Said, policies: EffectivePolicies) => Refusal | null;
   /** Must not hold the request, which may be large. */
   readonly form: (asked: Asked<Said>, id: string, head: Head) => AnswerForm;
   /** Passed on to upstreams of the same API (contract L.1). */
   readonly passedHeaders?: readonly string[];
 }
+
+const streamed = {
+  description: 'The answer; with "stream": true, as server-sent events',
+  media: 'application/json, text/event-stream',
+};
 
 export const bodyLimit = 32 * 1024 * 1024;
 
@@ -139,6 +150,8 @@ export const inferenceRoute = <Said>(
     const admitted = resolve(asked, principal);
     if (isRefusal(admitted)) return failure(admitted, family, requestId);
     const { policies, hosted } = admitted;
+    const unread = policies === null ? null : (api.refusal?.(asked.said, policies) ?? null);
+    if (unread !== null) return failure(unread, family, requestId);
     call.watched?.aims(hosted.model.id);
     const asking = new Asking(way, call, asked, admitted);
     guard.kept?.add(copyOf(asked, admitted, endpoint, { caller: principal, requestId, at: clock.wall() }));
@@ -160,11 +173,7 @@ export const inferenceRoute = <Said>(
     body: { schema: request, read: readHere(prepare, large !== undefined) },
     bodyLimit,
     replies: {
-      200: {
-        description: 'The answer; with "stream": true, as server-sent events',
-        schema: api.response,
-        media: 'application/json, text/event-stream',
-      },
+      200: { schema: api.response, ...(api.answers ?? streamed) },
     },
     errors: [...callErrors, 'insufficient_credits', ...(api.errors ?? [])],
     foreignErrors,

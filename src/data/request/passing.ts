@@ -50,6 +50,10 @@ export interface PassingRules<Said> {
 export const isPassing = ({ model, upstream }: ConnectedModel, as: PassingRules<unknown>['as']): boolean =>
   model.passthrough && upstream.passing?.[as] !== undefined;
 
+/** A model of embeddings answers nothing else, and no other model answers them (contract L.1). */
+export const answersApi = ({ upstream }: ConnectedModel, as: PassingRules<unknown>['as']): boolean =>
+  (as === 'embeddings') === (upstream.passing?.embeddings !== undefined);
+
 interface Scanned {
   readonly tape: Document;
   readonly bytes: Buffer;

@@ -1,8 +1,9 @@
+import type { Api } from '../../apis.ts';
 import type { Millis } from '../../clock.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Family, Reply } from '../../http/route.ts';
 import { jsonText } from '../../json/exact-number.ts';
-import type { Beside, RawBody } from '../../rules/text/request-text.ts';
+import type { RawBody } from '../../rules/text/request-text.ts';
 import { bodyView, type RuleView } from '../../rules/text/view.ts';
 import { holdsAnswer, type Judged, looksBack, ownerOf, type PolicyCaller, type PolicyGuard } from '../policy/guard.ts';
 import type { KeptRequest } from '../policy/kept-requests.ts';
@@ -11,10 +12,8 @@ import type { AnswerWatch } from '../reply/answer-watch.ts';
 import type { Admitted } from './admission.ts';
 import type { Prepared, Sent } from './prepared.ts';
 
-type Endpoint = Beside['endpoint'];
-
 /** All that the upstream gets, as JSON in the form of an API. */
-const bodyOf = (asked: Prepared<unknown>, { hosted, sent }: Admitted, endpoint: Endpoint): RawBody => {
+const bodyOf = (asked: Prepared<unknown>, { hosted, sent }: Admitted, endpoint: Api): RawBody => {
   const { isStreamed: stream, estimatedTokens: inputTokens, maxTokens: named, grows } = asked;
   // An upstream without a named maximum gets the model's, or none, which is the same.
   const { id: model, max_output_length: longest } = hosted.model;
@@ -33,29 +32,25 @@ const bytesOf = (sent: Sent): Buffer => {
 export const copyOf = (
   asked: Prepared<unknown>,
   admitted: Admitted,
-  endpoint: Endpoint,
+  endpoint: Api,
   { caller, requestId, at }: { readonly caller: PolicyCaller; readonly requestId: string; readonly at: Millis },
 ): KeptRequest => {
   return { requestId, at, owner: ownerOf(caller), body: bodyOf(asked, admitted, endpoint) };
 };
 
 /** As rules see it. */
-export const viewOf = (
-  asked: Prepared<unknown>,
-  admitted: Admitted,
-  endpoint: Endpoint,
-  caller: PolicyCaller,
-): RuleView => bodyView(bodyOf(asked, admitted, endpoint), ownerOf(caller));
+export const viewOf = (asked: Prepared<unknown>, admitted: Admitted, endpoint: Api, caller: PolicyCaller): RuleView =>
+  bodyView(bodyOf(asked, admitted, endpoint), ownerOf(caller));
 
 /** For rules on answers only. */
-const withoutText = (endpoint: Endpoint, caller: PolicyCaller): RuleView =>
+const withoutText = (endpoint: Api, caller: PolicyCaller): RuleView =>
   bodyView({ endpoint, model: '', maxTokens: 0, inputTokens: 0, stream: false, body: noBody }, ownerOf(caller));
 const noBody = Buffer.from('{}');
 
-/** Null without response policies. Holds only what it needs of the request. */
-const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: Endpoint): AnswerWatch | null => {
+/** Null without response policies, or where the answer has no text. Holds only what it needs of the request. */
+const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: Api): AnswerWatch | null => {
   const { policies, caller, named, requestId } = asked;
-  if (policies.response.length === 0) return null;
+  if (policies.response.length === 0 || endpoint === 'embeddings') return null;
   const view = looksBack(policies) ? asked.view : withoutText(endpoint, caller);
   const kept = { policies, caller, named, requestId, view };
   return {
@@ -75,7 +70,7 @@ const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): R
 export const policed = (
   guard: PolicyGuard,
   asked: Judged,
-  { endpoint, family }: { readonly endpoint: Endpoint; readonly family: Family },
+  { endpoint, family }: { readonly endpoint: Api; readonly family: Family },
   answered: (watch: AnswerWatch | null) => Reply | Promise<Reply>,
 ): Reply | Promise<Reply> => {
   const go = ({ refused, headers }: Outcome): Reply | Promise<Reply> => {

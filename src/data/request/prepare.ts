@@ -1,10 +1,11 @@
-import type { Refused } from '../../http/refused.ts';
+import { type Refusal, refusal } from '../../errors.ts';
+import { Refused } from '../../http/refused.ts';
 import { refusedFault, type ValueBudget, valueBudget } from '../../http/request/json.ts';
 import { lentDocument as tape } from '../../json/document.ts';
 import { named } from '../../json/names.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { type Models, namedModel, type ServedTo } from './named-model.ts';
-import { isPassing, type PassingRules, passingReader } from './passing.ts';
+import { answersApi, isPassing, type PassingRules, passingReader } from './passing.ts';
 import type { Prepared } from './prepared.ts';
 
 type Value = Readonly<Record<string, unknown>>;
@@ -37,6 +38,11 @@ const all = { bytes: Number.POSITIVE_INFINITY, values: valueBudget().left };
 export const here: Where = { most: mostHere, mostParsed: mostParsedHere };
 export const anywhere: Where = { most: all, mostParsed: all.bytes };
 
+const otherApi = (as: PassingRules<unknown>['as']): Refusal => {
+  const message = as === 'embeddings' ? 'The model makes no embeddings.' : 'The model makes embeddings alone.';
+  return refusal('unsupported_model', { message, param: 'model' });
+};
+
 /** By the model's rules (contract L.1). Invisible models get strict ones, so that they look missing. */
 export const preparing = <Said>(models: Models, { passing, strict }: RequestRules<Said>): Prepare<Said> => {
   const readPassing = passingReader(passing);
@@ -48,6 +54,7 @@ export const preparing = <Said>(models: Models, { passing, strict }: RequestRule
     if (fault !== null) return mayParse ? refusedFault(fault) : null;
     const name = tape.string(tape.member(0, model));
     const hosted = name === undefined ? undefined : namedModel(models, name, principal);
+    if (hosted !== undefined && !answersApi(hosted, passing.as)) return new Refused(otherApi(passing.as));
     if (hosted !== undefined && isPassing(hosted, passing.as))
       return readPassing({ tape, bytes, name: name!, hosted, principal, mayParse });
     return mayParse ? strict(tape.exactValue() as Value, hosted, budget) : null;

@@ -215,7 +215,13 @@ export interface Upstream {
   written?(request: GenerateRequest | CountRequest, purpose: Purpose): readonly (Written | null)[];
   readonly repeatable?: true;
   /** By API; absent if none passes. */
-  readonly passing?: { readonly messages?: MessagesPassing; readonly chat?: Passing; readonly responses?: Passing };
+  readonly passing?: {
+    readonly messages?: MessagesPassing;
+    readonly chat?: Passing;
+    readonly responses?: Passing;
+    /** Of an upstream that answers nothing else. */
+    readonly embeddings?: Passing;
+  };
   close(): Promise<void>;
 }
 

@@ -1,11 +1,9 @@
+import type { Api } from '../../apis.ts';
 import type { Pricing, Taken } from './charge.ts';
 import { day } from './day.ts';
 
 /** 400 days (contract M.5). Their totals are kept forever. */
 export const accountSeconds = 400 * 24 * 3600;
-
-/** As in rules of policies (contract H). */
-export type Api = 'messages' | 'chat.completions' | 'responses';
 
 /** Who counted the tokens (contract M.2): the upstream, the upstream in part, or Weir. */
 export type UsageSource = 'final' | 'partial' | 'estimated';

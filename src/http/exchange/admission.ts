@@ -75,7 +75,7 @@ const isAt = (path: string, place: string): boolean => path === place || path.st
 
 /** Listed for clients of other model APIs (contract E.1). */
 const modelRoutes =
-  'Models are called with POST /v1/messages, POST /v1/chat/completions and POST /v1/responses; POST /v1/messages/count_tokens counts.';
+  'Models are called with POST /v1/messages, POST /v1/chat/completions, POST /v1/responses and POST /v1/embeddings; POST /v1/messages/count_tokens counts.';
 
 /** The most frequent mistake: SDKs differ in whether the base URL has /v1. */
 const misplaced = (path: string): string | undefined => {

@@ -97,14 +97,19 @@ class RequestSpans implements Spans {
   asks(metered: Metered): void {
     const { api, tracer, gateway } = this.#tracing;
     const { model, maxTokens } = metered;
+    const operation = metered.api === 'embeddings' ? 'embeddings' : 'chat';
     const attributes = {
-      'gen_ai.operation.name': 'chat',
+      'gen_ai.operation.name': operation,
       'gen_ai.provider.name': gateway.providerOf(model),
       'gen_ai.request.model': model,
       'gen_ai.request.max_tokens': maxTokens,
       'weir.api': metered.api,
     };
-    this.#upstream = tracer.startSpan(`chat ${model}`, { kind: api.SpanKind.CLIENT, attributes }, this.#context);
+    this.#upstream = tracer.startSpan(
+      `${operation} ${model}`,
+      { kind: api.SpanKind.CLIENT, attributes },
+      this.#context,
+    );
   }
 
   asked({ status, tokens, firstPieceMs }: Asked): void {

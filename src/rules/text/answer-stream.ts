@@ -1,10 +1,10 @@
+import type { TextApi } from '../../apis.ts';
 import { withoutRepeats } from './answer-marks.ts';
 import { answerOf, hiddenIn, inputOf, isObject, type Json, jsonOf, listOf, objectOf } from './answer-text.ts';
-import type { Beside, ResponseText } from './request-text.ts';
+import type { ResponseText } from './request-text.ts';
 
 // Streamed answers, assembled from their events.
 
-type Endpoint = Beside['endpoint'];
 type Made = Record<string, unknown>;
 
 /** Members that later events do not continue. */
@@ -250,7 +250,7 @@ export interface StreamedText {
   text(): ResponseText;
 }
 
-export const streamedText = (endpoint: Endpoint): StreamedText => {
+export const streamedText = (endpoint: TextApi): StreamedText => {
   const rest = new Rest();
   const stream = streams[endpoint](rest);
   let failure: { readonly error: unknown } | null = null;

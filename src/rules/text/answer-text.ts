@@ -1,7 +1,8 @@
+import type { TextApi } from '../../apis.ts';
 import { Kind, parseExactly, lentDocument as tape } from '../../json/document.ts';
 import { ExactNumber } from '../../json/exact-number.ts';
 import { withoutRepeats } from './answer-marks.ts';
-import type { Beside, ResponseText } from './request-text.ts';
+import type { ResponseText } from './request-text.ts';
 
 // Answers of all APIs as rules of the response direction read them.
 
@@ -135,12 +136,12 @@ const responseText = ({ output, usage, id: _, model: __, ...others }: Json): Tol
 
 const readers = { messages: messageText, 'chat.completions': completionText, responses: responseText };
 
-export const answerOf = (endpoint: Beside['endpoint'], body: Json, beside: readonly unknown[]): ResponseText => {
+export const answerOf = (endpoint: TextApi, body: Json, beside: readonly unknown[]): ResponseText => {
   const told = readers[endpoint](body);
   return { ...told, others: [...told.others, ...beside] };
 };
 
-export const answerText = (endpoint: Beside['endpoint'], document: string): ResponseText => {
+export const answerText = (endpoint: TextApi, document: string): ResponseText => {
   const body = parseExactly(document);
   return answerOf(endpoint, objectOf(body), isObject(body) ? hiddenIn(document) : [body]);
 };

@@ -1,7 +1,8 @@
+import type { Api } from '../../apis.ts';
 import { lentDocument as tape } from '../../json/document.ts';
 import { type Found, type MessagePieces, noteValue, nothingFound, readBlock, readContent } from './block-text.ts';
 import { addLeaves } from './leaves.ts';
-import { isObject, Members, membersOf, objectsIn, textAt } from './members.ts';
+import { isArray, isObject, itemsOf, Members, membersOf, objectsIn, textAt } from './members.ts';
 import type { Beside, RawBody } from './request-text.ts';
 import { toolNamesIn } from './tool-names.ts';
 
@@ -80,9 +81,9 @@ class Conversation {
   #leads = true;
   /** The present message. */
   #found = this.system;
-  readonly #form: Beside['endpoint'];
+  readonly #form: Api;
 
-  constructor(form: Beside['endpoint']) {
+  constructor(form: Api) {
     this.#form = form;
   }
 
@@ -172,7 +173,12 @@ const places = {
   messages: ['system', 'messages'],
   'chat.completions': [undefined, 'messages'],
   responses: ['instructions', 'input'],
+  embeddings: [undefined, 'input'],
 } as const;
+
+/** A text, or those in a list: tokens cannot be read. */
+const textsIn = (input: number | undefined): readonly number[] =>
+  (isArray(input) ? itemsOf(input) : input === undefined ? [] : [input]).filter((item) => textAt(item) !== undefined);
 
 /** A body of an API as rules read it. */
 export const piecesIn = (raw: RawBody): RequestPieces => {
@@ -187,7 +193,8 @@ export const piecesIn = (raw: RawBody): RequestPieces => {
   const { system, messages } = conversation;
   readContent(system, prompt && body.get(prompt), false);
   const items = body.get(said);
-  if (form === 'responses' && textAt(items) !== undefined) conversation.say(items);
+  if (form === 'embeddings') for (const text of textsIn(items)) conversation.say(text);
+  else if (form === 'responses' && textAt(items) !== undefined) conversation.say(items);
   else for (const message of objectsIn(items)) conversation.read(message);
   const others: string[] = [];
   for (let index = 0; index < body.names.length; index++) {

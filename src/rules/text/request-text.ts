@@ -1,6 +1,8 @@
+import type { Api } from '../../apis.ts';
+
 /** Values of a request that its body does not have, or not in the terms of rules. */
 export interface Beside {
-  readonly endpoint: 'messages' | 'chat.completions' | 'responses';
+  readonly endpoint: Api;
   readonly model: string;
   readonly maxTokens: number;
   /** The estimate of the rate limits. */
@@ -12,7 +14,7 @@ export interface Beside {
 export interface RawBody extends Beside {
   readonly body: Uint8Array;
   /** The API of its form, if it is not `endpoint`. */
-  readonly form?: Beside['endpoint'];
+  readonly form?: Api;
 }
 
 /** A sample of a request. Unspecified: its text does not have its tools. */

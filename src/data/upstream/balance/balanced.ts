@@ -3,7 +3,14 @@ import { lentDocument } from '../../../json/document.ts';
 import { edited } from '../../../json/edits.ts';
 import { publish } from '../../../telemetry.ts';
 import { noTokens } from '../../../tokens.ts';
-import type { GenerateOptions, GenerateRequest, PassedRequest, Passing, Upstream, WrittenRequest } from '../port.ts';
+import type {
+  GenerateOptions,
+  GenerateRequest,
+  MessagesPassing,
+  PassedRequest,
+  Upstream,
+  WrittenRequest,
+} from '../port.ts';
 import { RetryBudget } from '../transport/retry-budget.ts';
 import { isWritten } from '../transport/written.ts';
 import { Breaker, type BreakerState } from './breaker.ts';
@@ -88,19 +95,11 @@ const upstreamOf = (group: Group): Upstream => {
             : [null],
         ),
     }),
-    passing: {
-      ...(all(({ passing }) => passing?.messages) && {
-        messages: {
-          ...passingOf(group, bodyFor, 'messages'),
-          countTokens: (request, options) =>
-            whole(group, options, (member, own) =>
-              member.upstream.passing!.messages!.countTokens(bodyFor(request, member), own),
-            ),
-        },
-      }),
-      ...(all(({ passing }) => passing?.chat) && { chat: passingOf(group, bodyFor, 'chat') }),
-      ...(all(({ passing }) => passing?.responses) && { responses: passingOf(group, bodyFor, 'responses') }),
-    },
+    passing: Object.fromEntries(
+      Object.keys(first.upstream.passing ?? {})
+        .filter((api) => all(({ passing }) => passing?.[api as PassingApi]))
+        .map((api) => [api, passingOf(group, bodyFor, api as PassingApi)]),
+    ),
     close: async () => {
       await Promise.all(members.map(({ upstream }) => upstream.close()));
     },
@@ -119,15 +118,18 @@ const ableTo = (group: Group, request: GenerateRequest | WrittenRequest): Group 
 const isAble = ({ upstream }: Member, request: GenerateRequest): boolean =>
   (upstream.inexpressible?.(request) ?? null) === null;
 
-const passingOf = (
-  group: Group,
-  bodyFor: ReturnType<typeof bodiesFor>,
-  api: keyof NonNullable<Upstream['passing']>,
-): Passing => ({
+type PassingApi = keyof NonNullable<Upstream['passing']>;
+
+const passingOf = (group: Group, bodyFor: ReturnType<typeof bodiesFor>, api: PassingApi): MessagesPassing => ({
   answer: (request, options) =>
     whole(group, options, (member, own) => member.upstream.passing![api]!.answer(bodyFor(request, member), own)),
   stream: (request, options) =>
     streamed(group, options, (member) => member.upstream.passing![api]!.stream(bodyFor(request, member), options)),
+  // Asked of messages alone.
+  countTokens: (request, options) =>
+    whole(group, options, (member, own) =>
+      member.upstream.passing!.messages!.countTokens(bodyFor(request, member), own),
+    ),
 });
 
 const modelName = Buffer.from('model');

@@ -104,8 +104,11 @@ const openai = z.strictObject({
   /** Absent for a server that asks for no key. */
   api_key_env: keyVariable.optional(),
   /** What it speaks: requests of these APIs pass as they are (contract L.1). */
-  apis: set(['chat', 'responses'])
-    .refine((apis) => apis.includes('chat'), 'has to have "chat"')
+  apis: set(['chat', 'responses', 'embeddings'])
+    .refine(
+      (apis) => (apis.includes('embeddings') ? apis.length === 1 : apis.includes('chat')),
+      'has to have "chat", or "embeddings" alone',
+    )
     .default(['chat']),
   /** Many servers know only the old name, newer models of OpenAI only the new one. */
   max_tokens_name: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),

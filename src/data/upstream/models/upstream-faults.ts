@@ -23,12 +23,22 @@ export const upstreamFaults = (model: unknown, env: Environment): readonly Fault
   if (one !== undefined && several !== undefined) {
     faults.push({ path: ['upstreams'], message: 'not beside "upstream": a model has one of the two' });
   }
+  const all = Array.isArray(several) ? several : [one];
+  if (all.some(isOfEmbeddings) && field(model, 'passthrough') === false)
+    faults.push({ path: ['passthrough'], message: 'requests for embeddings only pass' });
   if (!Array.isArray(several)) return faults;
+  if (several.some(isOfEmbeddings) && !several.every(isOfEmbeddings))
+    faults.push({ path: ['upstreams'], message: 'all of them are for embeddings, or none is' });
   for (const [index, each] of several.entries()) {
     const path = ['upstreams', index];
     faults.push(...faultsOf(each, env, path), ...besideOthers(several.slice(0, index), each, path));
   }
   return faults;
+};
+
+const isOfEmbeddings = (upstream: unknown): boolean => {
+  const apis = field(upstream, 'apis');
+  return Array.isArray(apis) && apis.includes('embeddings');
 };
 
 const remoteKinds: ReadonlySet<unknown> = new Set(['anthropic', 'openai']);

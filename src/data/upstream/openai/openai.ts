@@ -9,6 +9,7 @@ import { type CallId, readCompletion } from './chat-completion.ts';
 import { type ChatDialect, chatRequest } from './chat-request.ts';
 import { inexpressible } from './inexpressible.ts';
 import { passingChat } from './passing-chat.ts';
+import { passingEmbeddings } from './passing-embeddings.ts';
 import { passingResponses } from './passing-responses.ts';
 
 export interface OpenaiDependencies extends EndpointDependencies {
@@ -42,8 +43,9 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
     written: (request, purpose) =>
       purpose === 'count' ? [null] : [{ body: bodyOf(request as GenerateRequest, purpose === 'stream') }],
     passing: {
-      chat: passingChat(endpoint),
+      ...(declared.apis.includes('chat') && { chat: passingChat(endpoint) }),
       ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint) }),
+      ...(declared.apis.includes('embeddings') && { embeddings: passingEmbeddings(endpoint) }),
     },
     close: () => endpoint.close(),
   };

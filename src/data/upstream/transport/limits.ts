@@ -18,6 +18,8 @@ export const maxStreamBytes = 256 * MiB;
 export const maxHeldBytes = MiB;
 /** Largest answer that is not streamed. */
 export const maxAnswerBytes = 32 * MiB;
+/** An organization's share of what is held in memory (contract L.4). 2,048 embeddings of 3,072 numbers take 33 MB as Base64. */
+export const maxEmbeddingsBytes = 64 * MiB;
 export const maxErrorBytes = 65_536;
 export const maxErrorMs: Millis = 1_000;
 /** Beyond it the socket is not read. */

@@ -215,6 +215,9 @@ test.each(Object.keys(usual) as Api[])('%s: however a body is written, the same 
 });
 
 test.each<[Api, object, number]>([
+  ['messages', { output_format: { type: 'json_schema', schema: { d: 'x'.repeat(88) } } }, 8 + 51],
+  ['messages', { messages: [{ role: 'user', content: ['x'.repeat(88)] }] }, 8 + 30],
+  ['messages', { system: ['x'.repeat(88)] }, 8 + 31],
   ['messages', {}, 8 + 2],
   ['messages', { system: [{ type: 'text', text: 'abcd' }] }, 8 + 3],
   ['messages', { messages: [{ role: 'r'.repeat(70), content: [] }] }, 8 + 24],

@@ -15,7 +15,6 @@ const isOfBody = nameSet([
   'messages',
   'system',
   'output_config',
-  'output_format',
   'stop_sequences',
   'thinking',
   'context_management',
@@ -51,6 +50,7 @@ const walkContent = (to: Counted, content: number): void => {
   tape.eachItem(content, (block) => {
     if (tape.kind(block) === Kind.object) walkBlock(to, block);
     else if (tape.kind(block) === Kind.array) to.json(block);
+    else to.text(block);
   });
 };
 

@@ -130,6 +130,20 @@ test('a name that no chunk before had is our own, too', () => {
   expect(out).not.toContain('theirs');
 });
 
+test('a chunk that names its model or id twice gives away neither', () => {
+  const { out } = read(
+    'data: {"id":"a","model":"theirs","id":"b","model":"theirs","choices":[{"delta":{"content":"x"}}]}\n\n',
+    [],
+  );
+  expect(out).toContain('{"id":"chatcmpl-own","model":"ours","id":"chatcmpl-own","model":"ours",');
+});
+
+test.each(['\\q', '\u0001', '\t'])('a chunk like the last one is refused where its text is no JSON: %j', (said) => {
+  const like = (content: string) =>
+    `data: {"id":"a","model":"theirs","choices":[{"delta":{"content":"${content}"}}]}\n\n`;
+  expect(() => read(like('one') + like('two') + like(said), [])).toThrow(UpstreamError);
+});
+
 describe('usage', () => {
   const chunk = styles[0]!('{"content":"twelve bytes"}', ',"finish_reason":"stop"');
 

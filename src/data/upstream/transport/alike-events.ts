@@ -4,8 +4,8 @@ import type { Passage } from './passage.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
-const lineFeed = 0x0a;
-const letterU = 0x75;
+const space = 0x20;
+const simpleEscapes = Buffer.from('"\\/bfnrt');
 const zero = 0x30;
 const nine = 0x39;
 
@@ -88,10 +88,11 @@ export class AlikeEvents {
     let escapes = 0;
     let at = start;
     for (; events[at] !== quote; at++) {
-      if (at >= events.length || events[at] === lineFeed) return -1;
+      // What is no JSON is for the reader to refuse.
+      if (at >= events.length || events[at]! < space) return -1;
       if (events[at] !== backslash) continue;
-      // A simple escape is one byte; \u is one to four.
-      if (events[at + 1] === letterU) return -1;
+      // One byte each; \u is one to four.
+      if (!simpleEscapes.includes(events[at + 1]!)) return -1;
       escapes += 1;
       at += 1;
     }

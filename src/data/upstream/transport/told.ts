@@ -72,13 +72,18 @@ export interface OwnNames {
   readonly model: string;
 }
 
-/** Puts our own id and model in place of those that an object has. */
+const isId = nameSet(['id']);
+const isModel = nameSet(['model']);
+
+/** Puts our own id and model in place of those that an object has, however often. */
 export const ownNames = (entry: number, own: OwnNames): Edit[] => {
   const edits: Edit[] = [];
-  const [id, model] = [memberOf(entry, 'id'), memberOf(entry, 'model')];
-  if (id !== -1) edits.push(tape.replaced(id, JSON.stringify(own.id)));
-  if (model !== -1) edits.push(tape.replaced(model, JSON.stringify(own.model)));
-  return id > model ? edits.reverse() : edits;
+  if (entry === -1 || tape.kind(entry) !== Kind.object) return edits;
+  for (let at = entry + 1; at < tape.next(entry); at = tape.next(at + 1)) {
+    if (isId(tape, at)) edits.push(tape.replaced(at + 1, JSON.stringify(own.id)));
+    else if (isModel(tape, at)) edits.push(tape.replaced(at + 1, JSON.stringify(own.model)));
+  }
+  return edits;
 };
 
 /** The texts in a part of a document: what the model has written. */

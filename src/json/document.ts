@@ -277,6 +277,13 @@ export class Document {
     for (let at = list + 1; at < end; at = this.next(at)) visit(at);
   }
 
+  /** Of a list; none of other values and -1. */
+  items(list: number): readonly number[] {
+    const items: number[] = [];
+    this.eachItem(list, (item) => items.push(item));
+    return items;
+  }
+
   /** The names of an object; nothing for other values and -1. */
   eachName(object: number, visit: (name: number) => void): void {
     if (!this.is(object, Kind.object)) return;
@@ -376,9 +383,7 @@ export class Document {
 
   /** Those in a list. */
   strings(list: number): readonly string[] {
-    const all: string[] = [];
-    this.eachItem(list, (item) => all.push(this.text(item)));
-    return all;
+    return this.items(list).map((item) => this.text(item));
   }
 
   value(entry: number): unknown {

@@ -3,7 +3,7 @@ import { jsonText } from '../../json/exact-number.ts';
 import { isIdOfAnswer, isUnread } from './answer-marks.ts';
 import { type MessagePieces, note, nothingFound, readBlock } from './block-text.ts';
 import { addLeaves, addMembers, addValue } from './leaves.ts';
-import { itemsOf, membersOf } from './members.ts';
+import { membersOf } from './members.ts';
 import type { ResponseText } from './request-text.ts';
 
 /** The strings of an answer before normalization. Plain data, because it is sent to threads. */
@@ -35,9 +35,9 @@ export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: 
     calls.push({ name: String(name), arguments: typeof input === 'string' ? input : jsonText(input ?? {}) });
   }
   tape.scanText(jsonText([content.map((block) => (isPlain(block) ? null : block)), others ?? null]));
-  const [blocks, rest] = itemsOf(0) as [number, number];
+  const [blocks, rest] = tape.items(0) as [number, number];
   const text = nothingFound('assistant');
-  for (const [index, at] of itemsOf(blocks).entries()) {
+  for (const [index, at] of tape.items(blocks).entries()) {
     const given = content[index]!;
     if (isPlain(given)) {
       note(text, given.text, false);

@@ -1,7 +1,7 @@
 import { Kind, lentDocument as tape } from '../../json/document.ts';
 import { dataSays, dataUrlOf, isOpaque, rawData } from './data.ts';
 import { addLeaves, addMembers, addValue, notice } from './leaves.ts';
-import { isNull, isObject, itemsOf, type Members, membersOf, textAt } from './members.ts';
+import { isNull, isObject, type Members, membersOf, textAt } from './members.ts';
 
 /** The text of one message in pieces. Plain data, because it is sent to threads. */
 export interface MessagePieces {
@@ -35,7 +35,7 @@ export const readContent = (found: Found, content: number | undefined, said: boo
   if (content === undefined) return;
   const kind = tape.kind(content);
   if (kind === Kind.string) note(found, tape.text(content), said);
-  else if (kind === Kind.array) for (const item of itemsOf(content)) readContent(found, item, said);
+  else if (kind === Kind.array) for (const item of tape.items(content)) readContent(found, item, said);
   else if (kind === Kind.object) readBlock(found, membersOf(content), said);
 };
 

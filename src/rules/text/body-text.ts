@@ -2,7 +2,7 @@ import type { Api } from '../../apis.ts';
 import { lentDocument as tape } from '../../json/document.ts';
 import { type Found, type MessagePieces, noteValue, nothingFound, readBlock, readContent } from './block-text.ts';
 import { addLeaves } from './leaves.ts';
-import { isArray, isObject, itemsOf, Members, membersOf, objectsIn, textAt } from './members.ts';
+import { isArray, isObject, Members, membersOf, objectsIn, textAt } from './members.ts';
 import type { Beside, RawBody } from './request-text.ts';
 import { toolNamesIn } from './tool-names.ts';
 
@@ -178,7 +178,9 @@ const places = {
 
 /** A text, or those in a list: tokens cannot be read. */
 const textsIn = (input: number | undefined): readonly number[] =>
-  (isArray(input) ? itemsOf(input) : input === undefined ? [] : [input]).filter((item) => textAt(item) !== undefined);
+  (isArray(input) ? tape.items(input) : input === undefined ? [] : [input]).filter(
+    (item) => textAt(item) !== undefined,
+  );
 
 /** A body of an API as rules read it. */
 export const piecesIn = (raw: RawBody): RequestPieces => {

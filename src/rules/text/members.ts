@@ -39,12 +39,6 @@ export const membersOf = (object: number): Members => {
   return members;
 };
 
-export const itemsOf = (array: number): readonly number[] => {
-  const items: number[] = [];
-  for (let at = array + 1, end = tape.next(array); at < end; at = tape.next(at)) items.push(at);
-  return items;
-};
-
 export const isObject = (entry: number | undefined): entry is number =>
   entry !== undefined && tape.kind(entry) === Kind.object;
 export const isArray = (entry: number | undefined): entry is number =>
@@ -58,7 +52,7 @@ export const textAt = (entry: number | undefined): string | undefined =>
 /** Items in any form; other values than objects count as content. */
 export const objectsIn = (value: number | undefined): readonly Members[] => {
   if (isNull(value)) return [];
-  return (isArray(value) ? itemsOf(value) : [value!]).map((item) =>
+  return (isArray(value) ? tape.items(value) : [value!]).map((item) =>
     isObject(item) ? membersOf(item) : new Members().add('content', item),
   );
 };

@@ -1,5 +1,5 @@
 import { lentDocument as tape } from '../../json/document.ts';
-import { isArray, isNull, isObject, itemsOf, type Members, membersOf, objectsIn, textAt } from './members.ts';
+import { isArray, isNull, isObject, type Members, membersOf, objectsIn, textAt } from './members.ts';
 
 const named = (value: number | undefined): readonly string[] => {
   const name = textAt(value) ?? '';
@@ -21,7 +21,7 @@ const allowedIn = (server: Members): readonly string[] => {
       : isObject(configuration)
         ? membersOf(configuration).get('allowed_tools')
         : undefined;
-  if (isArray(listed)) return itemsOf(listed).map(wordOf);
+  if (isArray(listed)) return tape.items(listed).map(wordOf);
   return isObject(configs) ? membersOf(configs).names : [];
 };
 

@@ -7,17 +7,7 @@ import { streamedAnswer, wholeAnswer } from '../transport/answers.ts';
 import type { Endpoint } from '../transport/endpoint.ts';
 import { within } from '../transport/fields.ts';
 import { PassedReader, type Passing } from '../transport/passed-events.ts';
-import {
-  isText,
-  memberOf,
-  mostPassedTokens,
-  type OwnNames,
-  ownNames,
-  scanned,
-  spells,
-  toldIn,
-  typeIn,
-} from '../transport/told.ts';
+import { memberOf, mostPassedTokens, type OwnNames, ownNames, scanned, spells, toldIn } from '../transport/told.ts';
 import { errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
 import { countTokens } from './count-tokens.ts';
 import { readUsage, UsageSoFar, withBesides } from './usage.ts';
@@ -62,7 +52,7 @@ const textFields = ['text', 'partial_json', 'thinking'];
 const textIn = (part: number): number => {
   for (const name of textFields) {
     const text = memberOf(part, name);
-    if (isText(text)) return text;
+    if (tape.is(text, Kind.string)) return text;
   }
   return -1;
 };
@@ -76,8 +66,8 @@ export class PassedMessageReader extends PassedReader {
     throw malformed('the stream ends before the message does');
   }
 
-  protected read(document: Buffer): Passing | null {
-    const type = typeIn(document);
+  protected read(): Passing | null {
+    const type = tape.string(memberOf(0, 'type'));
     if (type === 'error') throw eventError(errorOf(tape.value(0)));
     if (type === 'message_start') return this.#begin(memberOf(0, 'message'));
     if (type === 'ping') return this.#isBegun ? { waits: true } : null;

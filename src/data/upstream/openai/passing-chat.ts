@@ -7,9 +7,6 @@ import type { Endpoint } from '../transport/endpoint.ts';
 import { type Passing as Passed, PassedReader } from '../transport/passed-events.ts';
 import {
   addTexts,
-  isList,
-  isNull,
-  itemsOf,
   memberOf,
   mostPassedTokens,
   noTexts,
@@ -36,11 +33,11 @@ const usageTold = (): Usage | null => chatUsage(picked(0, 'usage', 'service_tier
 const passedCompletion = (document: Buffer, own: OwnNames): PassedAnswer => {
   scanned(document, 'the answer');
   const choices = memberOf(0, 'choices');
-  if (!isList(choices)) throw malformed('the answer has no choices');
+  if (!tape.is(choices, Kind.array)) throw malformed('the answer has no choices');
   const usage = usageTold() ?? noTokens;
   const texts = noTexts();
   if (usage.output_tokens === 0)
-    for (const choice of itemsOf(choices)) addTexts(texts, memberOf(choice, 'message'), 'chat');
+    for (const choice of tape.items(choices)) addTexts(texts, memberOf(choice, 'message'), 'chat');
   return { body: edited(document, ownNames(0, own)), usage, outputBytes: texts.bytes };
 };
 
@@ -72,28 +69,28 @@ export class PassedChunkReader extends PassedReader {
   }
 
   protected read(): Passed | null {
-    if (!isNull(memberOf(0, 'error')) || spells(memberOf(0, 'object'), 'error'))
+    if (tape.isGiven(memberOf(0, 'error')) || spells(memberOf(0, 'object'), 'error'))
       throw eventError(errorOf(tape.value(0)));
     const choices = memberOf(0, 'choices');
-    if (!isList(choices)) throw malformed('a chunk has no choices');
+    if (!tape.is(choices, Kind.array)) throw malformed('a chunk has no choices');
     const texts = noTexts();
     let isFinish = false;
-    for (const choice of itemsOf(choices)) {
+    for (const choice of tape.items(choices)) {
       if (tape.kind(choice) !== Kind.object) throw malformed('a choice is not an object');
       addTexts(texts, memberOf(choice, 'delta'), 'chat');
       const reason = memberOf(choice, 'finish_reason');
       // Some servers write it in each chunk, empty until the last.
-      isFinish ||= !isNull(reason) && !spells(reason, '');
+      isFinish ||= tape.isGiven(reason) && !spells(reason, '');
     }
     this.outputBytes += texts.bytes;
     this.#finished ||= isFinish;
     const told = memberOf(0, 'usage');
-    const usage = isNull(told) ? null : usageTold();
+    const usage = tape.isGiven(told) ? usageTold() : null;
     this.#usage = usage ?? this.#usage;
-    if (this.#hidesUsage && usage !== null && itemsOf(choices).length === 0) return null;
+    if (this.#hidesUsage && usage !== null && tape.items(choices).length === 0) return null;
     const isAlike = texts.count === 1 && !isFinish && usage === null;
     const edits = ownNames(0, this.own);
-    if (this.#hidesUsage && told !== -1 && isNull(told)) edits.push(tape.removed(told));
+    if (this.#hidesUsage && told !== -1 && !tape.isGiven(told)) edits.push(tape.removed(told));
     return {
       head: edits.length > 0 ? 'data: ' : undefined,
       edits: edits.sort((one, other) => one.start - other.start),

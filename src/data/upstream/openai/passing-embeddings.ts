@@ -1,3 +1,4 @@
+import { Kind, lentDocument as tape } from '../../../json/document.ts';
 import { edited } from '../../../json/edits.ts';
 import { noTokens } from '../../../tokens.ts';
 import type { PassedAnswer, Passing } from '../port.ts';
@@ -5,7 +6,7 @@ import { wholeAnswer } from '../transport/answers.ts';
 import type { Endpoint } from '../transport/endpoint.ts';
 import { tokensOf, within } from '../transport/fields.ts';
 import { maxEmbeddingsBytes } from '../transport/limits.ts';
-import { isList, memberOf, mostPassedTokens, type OwnNames, ownNames, picked, scanned } from '../transport/told.ts';
+import { memberOf, mostPassedTokens, type OwnNames, ownNames, picked, scanned } from '../transport/told.ts';
 import { malformed } from '../transport/upstream-errors.ts';
 
 const path = '/v1/embeddings';
@@ -27,7 +28,7 @@ export const passingEmbeddings = (endpoint: Endpoint): Passing => ({
 /** There is no output: servers that count some in their total mean nothing by it. */
 const passedEmbeddings = (document: Buffer, own: OwnNames): PassedAnswer => {
   scanned(document, 'the answer');
-  if (!isList(memberOf(0, 'data'))) throw malformed('the answer has no embeddings');
+  if (!tape.is(memberOf(0, 'data'), Kind.array)) throw malformed('the answer has no embeddings');
   const { prompt_tokens: taken } = within(picked(0, 'usage').usage);
   return {
     body: edited(document, ownNames(0, own)),

@@ -7,9 +7,6 @@ import type { Endpoint } from '../transport/endpoint.ts';
 import { type Passing as Passed, PassedReader } from '../transport/passed-events.ts';
 import {
   addTexts,
-  isList,
-  isNull,
-  isText,
   memberOf,
   mostPassedTokens,
   noTexts,
@@ -18,7 +15,6 @@ import {
   picked,
   scanned,
   spells,
-  typeIn,
 } from '../transport/told.ts';
 import { accountFailure, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { guessedUsage, responseUsage } from './usage.ts';
@@ -55,7 +51,7 @@ const passedResponse = (document: Buffer, own: OwnNames, hide: Hide): PassedAnsw
   scanned(document, 'the answer');
   const told = shown(document, hide, () => 0);
   const output = memberOf(0, 'output');
-  if (!isList(output)) throw malformed('the answer has no output');
+  if (!tape.is(output, Kind.array)) throw malformed('the answer has no output');
   const usage = usageTold(told, 0) ?? noTokens;
   const texts = noTexts();
   if (usage.output_tokens === 0) addTexts(texts, output, 'responses');
@@ -86,17 +82,17 @@ export class PassedResponseReader extends PassedReader {
   }
 
   protected read(document: Buffer): Passed {
-    const type = typeIn(document);
+    const type = tape.string(memberOf(0, 'type'));
     if (type === undefined) throw malformed('the type of an event is not a string');
     if (type === 'error') {
       const event = tape.value(0);
-      throw eventError(errorOf(isNull(memberOf(0, 'error')) ? { error: event } : event));
+      throw eventError(errorOf(tape.isGiven(memberOf(0, 'error')) ? event : { error: event }));
     }
     const text = memberOf(0, 'delta');
-    if (isText(text)) this.outputBytes += tape.textBytes(text);
+    if (tape.is(text, Kind.string)) this.outputBytes += tape.textBytes(text);
     const isEnd = ends.includes(type);
     const whole = memberOf(0, 'response');
-    if (isEnd || !isNull(whole)) return this.#readWhole(document, type, isEnd);
+    if (isEnd || tape.isGiven(whole)) return this.#readWhole(document, type, isEnd);
     return {
       waits: beginnings.includes(type),
       text,

@@ -7,7 +7,7 @@ import { isDone, type StreamReader } from './answers.ts';
 import { documentIn, frameAt } from './event-frames.ts';
 import { maxHeldBytes } from './limits.ts';
 import { Passage } from './passage.ts';
-import { isText, type OwnNames, scanned } from './told.ts';
+import { type OwnNames, scanned } from './told.ts';
 
 /** What becomes of an event; null if it does not pass. */
 export interface Passing {
@@ -117,9 +117,9 @@ export abstract class PassedReader implements StreamReader<PassedEvents> {
   ): void {
     const start = document.byteOffset - frame.byteOffset;
     const isInFrame = document.buffer === frame.buffer && start + document.length === frame.length - 2;
-    if (!isText(text) || !isInFrame || (head !== null && head.compare(frame, 0, start) !== 0)) return;
+    if (!tape.is(text, Kind.string) || !isInFrame || (head !== null && head.compare(frame, 0, start) !== 0)) return;
     const varying: Varying[] = [place(text, 'text', start)];
-    if (isText(padding)) varying.push(place(padding, 'padding', start));
+    if (tape.is(padding, Kind.string)) varying.push(place(padding, 'padding', start));
     if (number !== -1 && tape.kind(number) === Kind.number) varying.push(place(number, 'number', start));
     varying.sort((one, other) => one.start - other.start);
     const moved = edits.map((edit) => ({ start: edit.start + start, end: edit.end + start, text: edit.text }));

@@ -25,14 +25,7 @@ const bytesOf = (name: string): Buffer => {
 };
 
 /** -1 if absent, or if the entry is no object. */
-export const memberOf = (entry: number, name: string): number =>
-  entry !== -1 && tape.kind(entry) === Kind.object ? tape.member(entry, bytesOf(name)) : -1;
-
-export const isText = (entry: number): boolean => entry !== -1 && tape.kind(entry) === Kind.string;
-
-export const isNull = (entry: number): boolean => entry === -1 || tape.kind(entry) === Kind.null;
-
-export const isList = (entry: number): boolean => entry !== -1 && tape.kind(entry) === Kind.array;
+export const memberOf = (entry: number, name: string): number => tape.member(entry, bytesOf(name));
 
 /** Undefined if absent. */
 export const toldIn = (entry: number): unknown => {
@@ -40,31 +33,13 @@ export const toldIn = (entry: number): unknown => {
   return tape.kind(entry) === Kind.null ? null : tape.value(entry);
 };
 
-export const spells = (entry: number, text: string): boolean =>
-  isText(entry) && (tape.isEscaped(entry) ? tape.value(entry) === text : tape.spells(entry, bytesOf(text)));
-
-/** The member `type` of the document; undefined unless it is text. */
-export const typeIn = (document: Buffer): string | undefined => {
-  const entry = memberOf(0, 'type');
-  if (!isText(entry)) return undefined;
-  return tape.isEscaped(entry)
-    ? (tape.value(entry) as string)
-    : document.toString('utf8', tape.start(entry), tape.end(entry));
-};
+export const spells = (entry: number, text: string): boolean => tape.says(entry, bytesOf(text));
 
 /** These members alone: others may be large. */
 export const picked = (entry: number, ...wanted: readonly string[]): Fields => {
   const fields: Record<string, unknown> = {};
   for (const name of wanted) fields[name] = toldIn(memberOf(entry, name));
   return fields;
-};
-
-/** The entries in a list; none of anything else. */
-export const itemsOf = (list: number): readonly number[] => {
-  const items: number[] = [];
-  if (list === -1 || tape.kind(list) !== Kind.array) return items;
-  for (let at = list + 1; at < tape.next(list); at = tape.next(at)) items.push(at);
-  return items;
 };
 
 export interface OwnNames {

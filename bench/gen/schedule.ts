@@ -33,14 +33,16 @@ const counted = (timeOf: (index: number) => number): Schedule => {
   return () => timeOf(index++);
 };
 
-/** Inverts N(t) = rate·t + (to − rate)·t² / 2·seconds, the number of requests that are due by t. */
+/**
+ * Inverts N(t) = rate·t + (to − rate)·t² / 2·seconds, the number of requests that are due by t. The root is in the
+ * form that takes no two near numbers from each other, so that a ramp that hardly rises does not go back in time.
+ */
 const rampTime = (rate: number, to: number, seconds: number): ((index: number) => number) => {
   const slope = (to - rate) / seconds;
   const within = ((rate + to) / 2) * seconds;
   return (index) => {
     if (index >= within) return 1000 * (seconds + (index - within) / to);
-    if (slope === 0) return (1000 * index) / rate;
-    return (1000 * (Math.sqrt(rate * rate + 2 * slope * index) - rate)) / slope;
+    return (2000 * index) / (rate + Math.sqrt(rate * rate + 2 * slope * index));
   };
 };
 

@@ -27,6 +27,10 @@ test('no schedule goes back in time, and the same seed gives the same times', ()
       expect(at.every((time, i) => time >= (at[i - 1] ?? 0))).toBe(true);
       expect(times(law, 300, from)).toEqual(at);
     }),
+    {
+      // A ramp whose rates hardly differ.
+      examples: [[{ is: 'ramp', rate: 0.5000000000000019, to: 0.5000000000000002, seconds: 99.99999999999977 }, 0]],
+    },
   );
 });
 

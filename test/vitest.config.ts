@@ -71,6 +71,7 @@ const project = ({ name, lane, tls = false, has }: Part, alone: boolean): TestPr
     ],
     setupFiles: [
       'test/support/patience.ts',
+      'test/support/properties.ts',
       lane === 'fast' ? 'test/support/no-processes.ts' : 'test/support/leave-nothing.ts',
     ],
     expect: { poll: { timeout: 10_000 } },

@@ -2,6 +2,8 @@
 import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { seed } from '../support/seed.ts';
+import { seeded } from '../torture/random.ts';
 import { allLists, archive, createAdminKey, createKey, createProject, use } from './calls.ts';
 import { Ledger } from './ledger.ts';
 import { atRest, isShared, notOurs } from './remote-store.ts';
@@ -71,13 +73,14 @@ test('kill -9 during a stream of creations loses nothing acknowledged and makes 
     const { value } = await createKey(server, server.first.project_id);
     expect(await use(server, value), 'a key works on the request right after its creation').toBe('200');
   }
+  const random = seeded(seed);
   const ledgers: Ledger[] = [];
   for (let cycle = 0; cycle < 2; cycle++) {
     const projects = [server.first.project_id, await createProject(server, `cycle ${cycle}`)];
     const ledger = new Ledger(String(cycle));
     ledgers.push(ledger);
     const writing = ledger.write(server, projects, 8);
-    const acknowledged = 20 + Math.floor(Math.random() * 80);
+    const acknowledged = 20 + Math.floor(random.next() * 80);
     await ledger.reached(acknowledged);
     await server.kill();
     await writing;

@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { dayKeys } from '../../src/secrets/day-keys.ts';
+import { seed } from '../support/seed.ts';
+import { seeded } from '../torture/random.ts';
 import { call, errorOf, paths } from './calls.ts';
 import { idempotencyUnderKills } from './idempotency-kills.ts';
 import { startServer } from './server.ts';
@@ -12,17 +14,6 @@ const requests = Number(process.env.IDEMPOTENCY_REQUESTS ?? 300);
 const isThorough = requests >= 10_000;
 vi.setConfig({ testTimeout: 180_000 + requests * 200 });
 
-/** A generator whose seed is told, so that a run's choices can be made again. */
-const seeded = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
-
 const filesIn = (dir: string): { name: string; bytes: Buffer }[] =>
   readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -30,9 +21,8 @@ const filesIn = (dir: string): { name: string; bytes: Buffer }[] =>
     .map((name) => ({ name, bytes: readFileSync(name) }));
 
 test('one key for each credential and Idempotency-Key, however often the server dies; and no secret on the disk', async () => {
-  const seed = Number(process.env.IDEMPOTENCY_SEED ?? Math.floor(Math.random() * 2 ** 32));
   const kills = Math.max(2, Math.floor(requests / 250));
-  const run = await idempotencyUnderKills({ requests, kills, isThorough, random: seeded(seed) });
+  const run = await idempotencyUnderKills({ requests, kills, isThorough, random: seeded(seed).next });
   const { server, scopes } = run;
   process.stdout.write(
     `${run.requests} creations, ${run.repeats} of them repeats, ${run.kills} kills, ${scopes.length} keys, seed ${seed}\n`,

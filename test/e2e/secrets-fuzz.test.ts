@@ -8,13 +8,13 @@ import { expect, test, vi } from 'vitest';
 import { newToken } from '../../src/ids.ts';
 import { collector } from '../observability/collector.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
+import { seed } from '../support/seed.ts';
 import { event, recorded, serve } from '../upstream/mock.ts';
 import { call, createKey, freshKey, paths } from './calls.ts';
 import { eventually, freshDir, startServer } from './server.ts';
 
 /** So many requests; 10,000 take a minute or two. */
 const requests = Number(process.env.SECRETS_FUZZ ?? 400);
-const seed = Number(process.env.SECRETS_FUZZ_SEED ?? Date.now() % 2 ** 31);
 
 vi.setConfig({ testTimeout: 60_000 + requests * 100 });
 

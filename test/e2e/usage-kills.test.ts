@@ -5,12 +5,12 @@ import { systemClock } from '../../src/clock.ts';
 import { newId } from '../../src/ids.ts';
 import type { Difference } from '../../src/usage/reconcile.ts';
 import type { Billed } from '../support/ledger-upstream.ts';
+import { seed } from '../support/seed.ts';
 import { seeded } from '../torture/random.ts';
 import { weirHere } from './here.ts';
 import { costOf, type UsageReport, usageUnderKills } from './usage-kills.ts';
 
 const requests = Number(process.env.USAGE_REQUESTS ?? 1_500);
-const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 1e6));
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 120_000 + requests * 60, hookTimeout: 120_000 + requests * 60 });
 

@@ -7,6 +7,7 @@ import { edited } from '../../src/json/edits.ts';
 import { ExactNumber, jsonText } from '../../src/json/exact-number.ts';
 import { scannerBinary } from '../../src/json/scanner-binary.ts';
 import { compiled } from '../support/scanner.ts';
+import { seed } from '../support/seed.ts';
 import { mutant, Rolls, randomDocument } from './documents.ts';
 
 /** The reader agrees with JSON.parse, and refuses what contract A.3 does. */
@@ -247,7 +248,6 @@ const namesOnTape = (): number => {
 
 // FUZZ_DOCUMENTS=10000000 is the long run.
 test('whatever is made of documents, JSON.parse and contract A.3 say the same of them', () => {
-  const seed = (Math.random() * 2 ** 31) | 0;
   const rolls = new Rolls(seed);
   const wanted = Number(process.env.FUZZ_DOCUMENTS ?? 40_000);
   let accepted = 0;

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { seed } from '../support/seed.ts';
 import { noFigures, type Plan } from './figures.ts';
 import { type Kind, repetition, tortured } from './tortures.ts';
-
-const seed = Date.now() % 1_000_000;
 
 type Skip = { readonly skip: (why: string) => unknown };
 

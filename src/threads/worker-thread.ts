@@ -35,6 +35,7 @@ export class WorkerThread<Job, Result> {
   readonly #early: Report<Result>[] = [];
   /** Undefined until the thread is ready. */
   #clock: ProcessorClock | undefined;
+  #fault: unknown;
   alive = true;
 
   constructor({ entry, data, heap }: ThreadStart) {
@@ -52,7 +53,9 @@ export class WorkerThread<Job, Result> {
       this.#answer?.('ended');
     });
     // Without a listener the error would end the process; `exit` follows.
-    this.#worker.on('error', () => {});
+    this.#worker.on('error', (error) => {
+      this.#fault = error;
+    });
     this.#worker.on('message', (message: unknown) => {
       const report: Report<Result> = this.#clock === undefined ? 'ready' : { result: message as Result };
       if (report === 'ready') this.#clock = new ProcessorClock(message as ThreadPlace);
@@ -65,7 +68,7 @@ export class WorkerThread<Job, Result> {
    * Must not be called before the last job has ended.
    * @param millis processor time for each of its results
    * @param lent memory that is transferred to the thread
-   * @throws NoThread if the thread does not start
+   * @throws NoThread if the thread does not start in time, Error if it cannot start
    */
   async run(job: Job, count: number, millis: number, lent: readonly Transferable[] = []): Promise<Done<Result>> {
     this.#worker.ref();
@@ -73,6 +76,7 @@ export class WorkerThread<Job, Result> {
     try {
       if (this.#clock === undefined && (await this.#next(startMillis)) !== 'ready') {
         void this.close();
+        if (this.#fault !== undefined) throw new Error('the thread could not start', { cause: this.#fault });
         throw new NoThread('the thread did not start');
       }
       const clock = this.#clock!;

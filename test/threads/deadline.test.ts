@@ -105,3 +105,15 @@ describe('a job in a thread', () => {
     expect(await run('said', 60_000)).toEqual({ results: ['said'], cut: null, millis: 0 });
   });
 });
+
+test('a thread that cannot start says why', async () => {
+  const entry = new URL('data:text/javascript,throw new Error("no such library")');
+  const thread = new WorkerThread({ entry, heap: 64 });
+  const outcome = await thread.run({}, 1, 1000).catch((error: unknown) => error);
+  expect(outcome).toMatchObject({
+    name: 'Error',
+    message: 'the thread could not start',
+    cause: { message: 'no such library' },
+  });
+  expect(thread.alive).toBe(false);
+});

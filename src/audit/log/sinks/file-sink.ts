@@ -36,7 +36,7 @@ const readTail = async (file: FileHandle, size: number): Promise<Buffer> => {
   return buffer.subarray(0, bytesRead);
 };
 
-/** Empty if the file cannot be read: it may still be writable. */
+/** Empty if there is no file yet, or one that may only be written. @throws any other error: the file may have another history */
 const tailOf = async (path: string): Promise<Buffer> => {
   try {
     const about = await stat(path);
@@ -48,7 +48,9 @@ const tailOf = async (path: string): Promise<Buffer> => {
     } finally {
       await file.close();
     }
-  } catch {
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['ENOENT', 'EACCES', 'EPERM'].includes(code)) throw error;
     return Buffer.alloc(0);
   }
 };

@@ -204,6 +204,16 @@ describe('an event with the response', () => {
     expect(held).toBeLessThanOrEqual(1_048_576);
   });
 
+  test.each([
+    ['web_search_call', { web_search: 1 }],
+    ['web\\u005fsearch_call', { web_search: 1 }],
+    ['file_se\\u0061rch_call', { file_search: 1 }],
+    ['x_search_call', undefined],
+  ])('counts %s', (type, searches) => {
+    const given = `{"type":"response.completed","response":{"output":[{"type":"${type}"}],"usage":${usage}}}`;
+    expect(read(event('response.completed', given)).reader.usage.details).toEqual(searches);
+  });
+
   test('counts the text that it adds', () => {
     const both = data(theirs).replace('"type"', '"delta":"four","type"');
     expect(read(`event: response.completed\ndata: ${both}\n\n`).reader.outputBytes).toBe(4);

@@ -15,6 +15,7 @@ import {
   picked,
   scanned,
   spells,
+  toldIn,
 } from '../transport/told.ts';
 import { accountFailure, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { guessedUsage, responseUsage } from './usage.ts';
@@ -30,11 +31,13 @@ export const passingResponses = (endpoint: Endpoint): Passing => ({
     streamedAnswer(endpoint, { path, body, headers }, options, new PassedResponseReader({ id, model }, endpoint.hide)),
 });
 
-/** Most answers have no search, and the output is large. */
-const usageTold = (document: Buffer, response: number): Usage | null => {
-  const more = document.includes('_search_call') ? ['output'] : [];
-  return responseUsage(picked(response, 'usage', 'service_tier', ...more), mostPassedTokens);
+/** Of the output only searches are counted; the rest is large. */
+const usageTold = (response: number): Usage | null => {
+  const output = tape.items(memberOf(response, 'output')).filter((item) => isSearchCall(memberOf(item, 'type')));
+  return responseUsage({ ...picked(response, 'usage', 'service_tier'), output: output.map(toldIn) }, mostPassedTokens);
 };
+
+const isSearchCall = (type: number): boolean => spells(type, 'web_search_call') || spells(type, 'file_search_call');
 
 /** A failure has the upstream's own words. @throws UpstreamError if it concerns the operator's account */
 const shown = (document: Buffer, hide: Hide, response: () => number): Buffer => {
@@ -52,7 +55,7 @@ const passedResponse = (document: Buffer, own: OwnNames, hide: Hide): PassedAnsw
   const told = shown(document, hide, () => 0);
   const output = memberOf(0, 'output');
   if (!tape.is(output, Kind.array)) throw malformed('the answer has no output');
-  const usage = usageTold(told, 0) ?? noTokens;
+  const usage = usageTold(0) ?? noTokens;
   const texts = noTexts();
   if (usage.output_tokens === 0) addTexts(texts, output, 'responses');
   return { body: edited(told, ownNames(0, own)), usage, outputBytes: texts.bytes };
@@ -107,7 +110,7 @@ export class PassedResponseReader extends PassedReader {
     if (response === -1 || tape.kind(response) !== Kind.object) throw malformed('response is not an object');
     // It would end the line, and begin an event that nobody has read.
     if (lineEnd.test(type)) throw malformed('the type of an event has a line end');
-    if (isEnd) this.#usage = usageTold(told, response);
+    if (isEnd) this.#usage = usageTold(response);
     this.ended = isEnd;
     return {
       head: `event: ${type}\ndata: `,

@@ -86,8 +86,8 @@ const welcome = (
   events: string,
   isShown: boolean,
 ): string => {
-  const adminKey = isShown ? made.admin_api_key : '$ADMIN_KEY';
-  const projectKey = isShown ? made.project_api_key : '$PROJECT_KEY';
+  const adminKey = isShown ? made.admin_api_key : '$ADMIN_API_KEY';
+  const projectKey = isShown ? made.project_api_key : '$PROJECT_API_KEY';
   const keys = `
   Admin key    ${adminKey}
   Project      ${made.project_id}

@@ -1,2 +1,2 @@
-/** By the folder above, because this module also runs in `cli/program.js`, a folder beside this one. */
+/** `../data/` although this file is in it: bundled, it lies in `dist/src/cli/`. */
 export const largeEntry = new URL('../data/large/worker-entry.mjs', import.meta.url);

@@ -107,8 +107,8 @@ export interface Allowance {
   /** Releases the reservation beyond `spent`, which is final, before a made answer is sent. */
   settle(): void;
   /**
-   * Resolves once the request is on its account, and may be given to its upstream; or to the 402 without credit, or the 503
-   * if it cannot be kept: then the reservation is released.
+   * Resolves to the meter once the journal has the opening line; to the 402 without credit, or to the 503 if no line can be
+   * written: then the reservation is released.
    */
   meter(metered: Metered): Promise<Meter | Refusal>;
 }

@@ -12,7 +12,7 @@ const longBit = 0x200;
 /** Of a name. */
 const oddBit = 0x200;
 const hashShift = 10;
-/** What is no JSON, where no other fault comes before that it is no UTF-8. */
+/** No JSON; reported as `not_utf8` if the bytes are not UTF-8. */
 const broken = -1;
 /** The scanner's, from -1 down. */
 const faults = [
@@ -80,7 +80,7 @@ export class Document {
     this.#renew();
   }
 
-  /** Null if contract A.3 accepts it. @param budget reduced by its values if none of its strings or numbers is at fault */
+  /** Null if contract A.3 accepts it. @param budget reduced by its values, except after a fault that the scanner names */
   fault(bytes: Buffer, budget: ValueBudget): Fault | null {
     const entries = this.#read(bytes, budget.left, true);
     if (entries < broken) return faults[-1 - entries]!;
@@ -206,7 +206,7 @@ export class Document {
     return this.#words[this.#first + entry * wordsOf + 1]!;
   }
 
-  /** Of a name, only the distance to its start counts. */
+  /** Of a name with escapes it is no place in the bytes: only `end - start` counts. */
   end(entry: number): number {
     return this.#words[this.#first + entry * wordsOf + 2]!;
   }

@@ -26,7 +26,7 @@ export interface AccountOptions {
 }
 
 /**
- * The account of a request that its upstream has been asked: the tokens of its limits and the charge, kept current, so that
+ * The account of a request that was given to its upstream: the tokens of its limits and the charge, kept current, so that
  * an answer that is cut off is charged for what was sent (contract F.4, M.2).
  */
 export class Account {

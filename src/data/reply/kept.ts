@@ -9,7 +9,7 @@ import { type AnswerWatch, answerOf, type Ending } from './answer-watch.ts';
 
 type Watch = Pick<AnswerWatch, 'endpoint'>;
 
-/** Streamed answers kept for policies, once, within the room there is. */
+/** Streamed answers kept in one copy for policies, as far as the memory budget allows. */
 export abstract class Kept<T> {
   protected readonly watch: Watch;
   readonly #hold: Hold;

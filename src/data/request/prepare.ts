@@ -13,7 +13,7 @@ type Value = Readonly<Record<string, unknown>>;
 /** How one API's requests are read. @typeParam Said what its answers take from them */
 export interface RequestRules<Said> {
   readonly passing: PassingRules<Said>;
-  /** Of a translated model, or one that is not visible. @param budget of values left for documents inside it (contract A.3) */
+  /** Of a translated model, or one that is not visible. @param budget values that JSON texts inside it may still have (contract A.3) */
   readonly strict: (value: Value, hosted: ConnectedModel | undefined, budget: ValueBudget) => Prepared<Said> | Refused;
 }
 

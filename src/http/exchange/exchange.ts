@@ -13,7 +13,7 @@ import { type Answered, ResponseWriter } from './response-writer.ts';
 import { type Exchanging, ServedCall } from './served-call.ts';
 import type { Expiring, Traffic } from './traffic.ts';
 
-/** Bytes for each millisecond: a slower body falls behind; at most `bodyTimeoutMs` are saved up. */
+/** Bytes for each millisecond: a slower body uses up `bodyTimeoutMs`; a faster one wins time back, at most that much. */
 const slowestUpload = 64;
 /** Unspecified: how long (ms) and how far a request is read after its answer. */
 const lingerMs = 2_000;

@@ -24,7 +24,7 @@ export class IncomingRequest<P> {
   private readonly traffic: Traffic<P>;
   private readonly match: Match<Endpoint> | undefined;
   private framing: Framing = unframed;
-  /** Undefined after a limit's refusal until the body shows for how long. */
+  /** Undefined while a limit has refused and the body is still read: its tokens decide `Retry-After`. */
   private verdict: Admission<P> | Refusal | undefined;
   private body: RequestBody | undefined;
 

@@ -6,7 +6,7 @@ const syncToDisk = promisify(fdatasync);
 /** Fixed width, so that it can be overwritten in place. */
 const digits = 16;
 
-/** Of begun requests that are not in the event store. Outside the journal, to notice its loss. */
+/** The number of begun requests that are not in the event store; a file of its own, so that a lost journal is noticed. */
 export class Tally {
   readonly #path: string;
   #fd: number | null = null;

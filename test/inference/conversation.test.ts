@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { isPrefilled, mergeTurns } from '../../src/data/api/messages/conversation.ts';
+import { isPrefilled } from '../../src/data/api/messages/conversation.ts';
 import { messagesBody } from '../../src/data/api/messages/messages-schema.ts';
+import { mergeTurns } from '../../src/data/upstream/turns.ts';
 import { assistant, body, text, toolResult, toolUse, user } from './body.ts';
 
 // Room for a machine that is busy with other things.

@@ -161,13 +161,6 @@ describe('answer', () => {
     expect((await answer({ thinking: { type: 'between_tools' } })).content).toHaveLength(1);
   });
 
-  test('shows none of its thinking where that is not wanted, and has thought all the same', async () => {
-    const shown = await answer({ thinking: { type: 'adaptive', display: 'summarized' } });
-    const hidden = await answer({ thinking: { type: 'adaptive', display: 'omitted' } });
-    expect(shown.content[0]).toMatchObject({ type: 'thinking', thinking: expect.stringMatching(/./) });
-    expect(hidden).toEqual({ ...shown, content: [{ ...shown.content[0], thinking: '' }, ...shown.content.slice(1)] });
-  });
-
   test('continues a prefill without repeating it', async () => {
     const messages = [user('Say it'), { role: 'assistant' as const, content: 'It is' }];
     const given = await answer({ messages, thinking: { type: 'adaptive' } });

@@ -32,7 +32,10 @@ export const ownOfTool = ['type', 'name', 'description', 'input_schema', 'cache_
 export const estimateInputTokens = ({ messages, system, tools = [], output_config: output }: Estimable): number => {
   const sum = { bytes: 0, flat: messages.length * perMessage };
   addContent(sum, system);
-  for (const { content } of messages) addContent(sum, content);
+  for (const { name, content } of messages) {
+    sum.bytes += textBytes(name);
+    addContent(sum, content);
+  }
   for (const { name, description, input_schema: schema, ...others } of tools) {
     sum.bytes += textBytes(name) + textBytes(description) + jsonBytes(schema);
     for (const [member, value] of Object.entries(others)) {
@@ -58,7 +61,7 @@ const addContent = (sum: Sum, content: Message['content'] | null | undefined): v
 const addBlock = (sum: Sum, block: InputBlock): void => {
   switch (block.type) {
     case 'text':
-      sum.bytes += textBytes(block.text);
+      sum.bytes += textBytes(block.text) + textBytes(block.name);
       break;
     case 'image':
       sum.flat += perImage;

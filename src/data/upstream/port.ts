@@ -32,6 +32,9 @@ export interface InputBlock {
 
 export interface Message {
   readonly role: 'user' | 'assistant' | 'system';
+  /** The speaker, from chat completions; a block of the system prompt has it itself. */
+  readonly name?: string | null | undefined;
+  /** Empty for a user who says nothing. */
   readonly content: string | readonly InputBlock[];
   /** A hint for the answers from here on. */
   readonly output_config?: { readonly effort?: string | null | undefined } | null | undefined;
@@ -209,6 +212,8 @@ export interface Upstream {
   stream(request: GenerateRequest | WrittenRequest, options: GenerateOptions): AsyncIterable<Chunk>;
   /** Null if it can be sent; absent if every request can. Others must not reach `answer` or `stream`. */
   inexpressible?(request: GenerateRequest): Inexpressible | null;
+  /** What is sent instead of the request, in the same form: its input is what is estimated. Absent if it is the request. */
+  asSent?<T extends CountRequest>(request: T): T;
   /** As `MessagesPassing.countTokens`; absent where the upstream cannot count. */
   countTokens?(request: CountRequest | WrittenRequest, options: GenerateOptions): Promise<number | null>;
   /** Called in a thread, by upstream; null if it cannot express the request. Absent if never used. */

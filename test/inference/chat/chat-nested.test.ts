@@ -27,12 +27,10 @@ const said = (message: object, after: readonly object[] = []) => body({ messages
 
 describe('is refused by its name', () => {
   test.each<[param: string, request: object]>([
-    ['messages.0.cache_control', body({ messages: [{ ...user, cache_control: { type: 'ephemeral' } }] })],
     ['messages.1.reasoning_content', said({ role: 'assistant', content: 'x', reasoning_content: 'hm' })],
     ['messages.1.audio', said({ role: 'assistant', content: 'x', audio: { id: 'audio_1' } })],
     ['messages.1.function_call', said({ role: 'assistant', function_call: { name: 'f', arguments: '{}' } })],
     ['messages.1.annotations', said({ role: 'assistant', content: 'x', annotations: [{ type: 'url_citation' }] })],
-    ['messages.1.name', said({ role: 'assistant', content: 'x', name: 'Ann' })],
     ['messages.1.tool_calls.0.extra', said({ role: 'assistant', tool_calls: [{ ...call, extra: 1 }] }, [result])],
     [
       'messages.1.tool_calls.0.function.strict',
@@ -40,8 +38,8 @@ describe('is refused by its name', () => {
     ],
     ['messages.2.is_error', said({ role: 'assistant', tool_calls: [call] }, [{ ...result, is_error: true }])],
     [
-      'messages.0.content.0.cache_control',
-      body({ messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: {} }] }] }),
+      'messages.0.content.0.citations',
+      body({ messages: [{ role: 'user', content: [{ type: 'text', text: 'x', citations: [] }] }] }),
     ],
     [
       'messages.0.content.0.image_url.format',

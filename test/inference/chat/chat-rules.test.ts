@@ -125,7 +125,8 @@ describe('is refused by name', () => {
   test.each<[what: string, body: object, code: string, param: string | null]>([
     ['no model', { messages: usual.messages }, 'validation_failed', 'model'],
     ['no messages', { model: 'm', messages: [] }, 'validation_failed', 'messages'],
-    ['no user', { ...usual, messages: [{ role: 'system', content: 'x' }] }, 'validation_failed', 'messages'],
+    ['no user', { ...usual, messages: [{ role: 'assistant', content: 'x' }] }, 'validation_failed', 'messages'],
+    ['nothing said', { ...usual, messages: [{ role: 'system', content: '' }] }, 'validation_failed', 'messages'],
     [
       'a role that is none',
       { ...usual, messages: [{ role: 'robot', content: 'x' }] },
@@ -133,14 +134,8 @@ describe('is refused by name', () => {
       'messages.0.role',
     ],
     [
-      'an empty message',
-      { ...usual, messages: [user, { role: 'user', content: '' }] },
-      'validation_failed',
-      'messages.1.content',
-    ],
-    [
-      'a message of empty parts',
-      { ...usual, messages: [user, { role: 'user', content: [{ type: 'text', text: '' }] }] },
+      'a message without parts',
+      { ...usual, messages: [user, { role: 'user', content: [] }] },
       'validation_failed',
       'messages.1.content',
     ],
@@ -301,12 +296,7 @@ describe('is refused by name', () => {
       'unsupported_parameter',
       'messages.0.content.0.file.file_id',
     ],
-    [
-      'a name of a speaker',
-      { ...usual, messages: [{ ...user, name: 'Ann' }] },
-      'unsupported_parameter',
-      'messages.0.name',
-    ],
+    ['a name that is none', { ...usual, messages: [{ ...user, name: 1 }] }, 'validation_failed', 'messages.0.name'],
     ['a policy that there is not', { ...usual, policy_ids: ['pol_1'] }, 'policy_not_found', 'policy_ids.0'],
     ['tools of a model without', { ...usual, model: 'plain', tools: [tool] }, 'unsupported_parameter', 'tools'],
     [

@@ -42,19 +42,31 @@ const thought = fc.oneof(
 /** What comes before an answer says something: only responses have a place for it. */
 const thoughts = ({ api }: Kept) => fc.array(thought, { maxLength: api === 'responses' ? 2 : 0 });
 
-const user = fc
-  .oneof(text, fc.array(part, { minLength: 1, maxLength: 3 }))
-  .map((content): Message[] => [{ role: 'user', content: content as string | InputBlock[] }]);
+/** Chat completions join texts where there is nothing else. */
+const mostTexts = ({ api }: Kept): number => (api === 'chat' ? 1 : 2);
+const isKept = (kept: Kept, blocks: readonly InputBlock[]): boolean =>
+  blocks.length <= mostTexts(kept) || blocks.some(({ type }) => type !== 'text');
+
+const user = (kept: Kept) =>
+  fc
+    .oneof(
+      text,
+      fc.array(part, { minLength: 1, maxLength: 3 }).filter((blocks) => isKept(kept, blocks)),
+    )
+    .map((content): Message[] => [{ role: 'user', content: content as string | InputBlock[] }]);
 
 /** Calls, and the results of all of them. */
 const calls = (kept: Kept) =>
   fc
     .record({
       thought: thoughts(kept),
-      said: fc.array(textBlock, { maxLength: 2 }),
+      said: fc.array(textBlock, { maxLength: mostTexts(kept) }),
       called: fc.uniqueArray(fc.tuple(word, word, json), { minLength: 1, maxLength: 3, selector: ([id]) => id }),
-      result: fc.oneof(text, fc.array(kept.api === 'responses' ? part : textBlock, { minLength: 1, maxLength: 2 })),
-      more: fc.array(fc.oneof(textBlock, image), { maxLength: 2 }),
+      result: fc.oneof(
+        text,
+        fc.array(kept.api === 'responses' ? part : textBlock, { minLength: 1, maxLength: mostTexts(kept) }),
+      ),
+      more: fc.array(fc.oneof(textBlock, image), { maxLength: 2 }).filter((blocks) => isKept(kept, blocks)),
     })
     .map(({ thought: before, said, called, result, more }): Message[] => [
       {
@@ -90,8 +102,8 @@ export const requestsOf = (kept: Kept): fc.Arbitrary<GenerateRequest> =>
   fc
     .record({
       max_tokens: fc.integer({ min: 1, max: 999_990 }),
-      system: maybe(fc.oneof(text, fc.array(textBlock, { minLength: 1, maxLength: 2 }))),
-      turns: fc.tuple(user, fc.array(fc.oneof(calls(kept), said(kept)), { maxLength: 2 })),
+      system: maybe(fc.oneof(text, fc.array(textBlock, { minLength: 1, maxLength: mostTexts(kept) }))),
+      turns: fc.tuple(user(kept), fc.array(fc.oneof(calls(kept), said(kept)), { maxLength: 2 })),
       temperature: maybe(fc.constantFrom(0, 0.7, 2)),
       top_p: maybe(fc.constantFrom(0, 0.9, 1)),
       stop_sequences: kept.api === 'chat' ? maybe(sequences) : fc.constant(undefined),

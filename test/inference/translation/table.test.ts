@@ -8,6 +8,7 @@ import { repeatedOf } from '../../../src/data/api/responses/response-text.ts';
 import { responsesRoute } from '../../../src/data/api/responses/responses.ts';
 import { responsesForm } from '../../../src/data/api/responses/responses-form.ts';
 import { packThought } from '../../../src/data/api/responses/thought.ts';
+import { anthropicRequest } from '../../../src/data/upstream/anthropic/anthropic-request.ts';
 import { readCompletion } from '../../../src/data/upstream/openai/chat-completion.ts';
 import { chatRequest } from '../../../src/data/upstream/openai/chat-request.ts';
 import { inexpressible } from '../../../src/data/upstream/openai/inexpressible.ts';
@@ -81,7 +82,7 @@ const toChat: Examples = {
       user('a'),
       { role: 'assistant' as const, content: 'b' },
       { role: 'system' as const, content: 'c' },
-      user([text('d'), text('e')]),
+      user('d'),
     ];
     expect(sent({ system: 'S', messages }).messages).toEqual([{ role: 'system', content: 'S' }, ...messages]);
   },
@@ -119,21 +120,47 @@ const toChat: Examples = {
   '`input_examples`, and every field of a tool or block that contract G.1 and G.2 do not name, except `caller: {"type":"direct"}`':
     () => {
       refuses({ tools: [{ name: 'f', input_schema: schema, input_examples: [{}] }] }, 'tools.0.input_examples');
-      refuses({ tools: [{ name: 'f', input_schema: schema, defer_loading: true }] }, 'tools.0.defer_loading');
       refuses({ messages: [user([{ ...text('a'), other: 1 }])] }, 'messages.0.content.0.other');
       const direct = { ...call, caller: { type: 'direct' } };
       expect(sent({ messages: [user('x'), { role: 'assistant', content: [direct] }] }).messages).toHaveLength(2);
     },
-  'calls and their results, including several text blocks': () =>
-    expect(sent(said(result([text('a'), text('b')]))).messages).toEqual([
+  'calls and their results': () =>
+    expect(sent(said(result([text('b')]))).messages).toEqual([
       user('x'),
       {
         role: 'assistant',
         content: null,
         tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
       },
-      { role: 'tool', tool_call_id: 'c', content: [text('a'), text('b')] },
+      { role: 'tool', tool_call_id: 'c', content: 'b' },
     ]),
+  'several texts in one message or result, and no other part': () => {
+    const two = [text('a'), text('b')];
+    const messages = [user('x'), { role: 'assistant' as const, content: [...two, call] }, user([result(two), ...two])];
+    expect(sent({ system: two, messages }).messages).toMatchObject([
+      { role: 'system', content: 'a\nb' },
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: 'a\nb' },
+      { role: 'tool', content: 'a\nb' },
+      { role: 'user', content: 'a\nb' },
+    ]);
+    expect(spoken(...two, image)).toMatchObject([{ content: [text('a'), text('b'), { type: 'image_url' }] }]);
+  },
+  'ids of calls and results': () => {
+    const idsOf = (id: string) => {
+      const messages = [
+        user('x'),
+        { role: 'assistant' as const, content: [{ ...call, id }] },
+        user([{ ...result('b'), tool_use_id: id }]),
+      ];
+      const [, asked, told] = sent({ messages }).messages as [Fields, { tool_calls: [Fields] }, Fields];
+      expect(asked.tool_calls[0].id).toBe(told.tool_call_id);
+      return told.tool_call_id;
+    };
+    expect(idsOf('functions.Bash:0')).toBe('functions.Bash:0');
+    expect(idsOf('x'.repeat(40))).toBe('x'.repeat(40));
+    expect(idsOf('x'.repeat(41))).toMatch(/^call_sha_.{31}$/);
+  },
   'text before a result in one turn': () =>
     expect((sent(said(text('a'), result('b'))).messages as Fields[]).slice(2)).toEqual([
       { role: 'tool', tool_call_id: 'c', content: 'b' },
@@ -181,14 +208,12 @@ const toChat: Examples = {
   },
   '`adaptive` without an effort': () =>
     expect(sent({ thinking: { type: 'adaptive' } }).reasoning_effort).toBe('medium'),
-  '`enabled` with a budget, `between_tools`, `display: "omitted"`, an effort without adaptive thinking, an effort of one message':
-    () => {
-      refuses({ thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens');
-      refuses({ thinking: { type: 'between_tools' } }, 'thinking.type');
-      refuses({ thinking: { type: 'adaptive', display: 'omitted' } }, 'thinking.display');
-      refuses({ output_config: { effort: 'low' } }, 'output_config.effort');
-      refuses({ messages: [{ ...user('x'), output_config: { effort: 'low' } }] }, 'messages.0.output_config');
-    },
+  '`enabled` with a budget, `between_tools`, an effort without adaptive thinking, an effort of one message': () => {
+    refuses({ thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens');
+    refuses({ thinking: { type: 'between_tools' } }, 'thinking.type');
+    refuses({ output_config: { effort: 'low' } }, 'output_config.effort');
+    refuses({ messages: [{ ...user('x'), output_config: { effort: 'low' } }] }, 'messages.0.output_config');
+  },
   'thinking with a signature, redacted thinking': () => {
     refuses(
       { messages: [{ role: 'assistant', content: [{ type: 'thinking', thinking: 'a', signature: 's' }] }] },
@@ -205,6 +230,19 @@ const toChat: Examples = {
         messages: [{ role: 'assistant', content: [{ type: 'thinking', thinking: 'a', signature: '' }, text('b')] }],
       }).messages,
     ).toEqual([{ role: 'assistant', content: 'b', reasoning_content: 'a' }]),
+  '`thinking.display: "omitted"`': async () => {
+    const thinks = { supported_features: ['reasoning'] };
+    const upstream = new ScriptedUpstream().answers(answer({ content: [thinking, text('a')] }));
+    const body = {
+      model: 'm',
+      max_tokens: 5,
+      messages: [user('x')],
+      thinking: { type: 'adaptive', display: 'omitted' },
+    };
+    const got = await send(messagesRoute(routing(upstream, 'messages', thinks)), body);
+    expect(got.body.content).toEqual([{ ...thinking, thinking: '' }, text('a')]);
+    expect(sent({ thinking: { type: 'adaptive', display: 'omitted' } }).reasoning_effort).toBe('medium');
+  },
   '`output_config.format`': () => {
     expect(sent({ output_config: { format: { type: 'json_schema', schema } } }).response_format).toMatchObject({
       type: 'json_schema',
@@ -224,6 +262,10 @@ const toChat: Examples = {
   },
   '`cache_control`': () =>
     expect(spoken({ ...text('a'), cache_control: { type: 'ephemeral' } })).toEqual([{ role: 'user', content: 'a' }]),
+  '`defer_loading` of a tool': () =>
+    expect(sent({ tools: [{ name: 'f', input_schema: schema, defer_loading: true }] }).tools).toEqual([
+      { type: 'function', function: { name: 'f', parameters: schema } },
+    ]),
 };
 
 const ofChat: Examples = {
@@ -234,6 +276,16 @@ const ofChat: Examples = {
       { ...call, id: 'a' },
       { id: 'b' },
     ]);
+  },
+  'ids of calls': async () => {
+    const calls = ['functions.f:0', 'c'].map((id) => ({ id, function: { name: 'f', arguments: '{"a":1}' } }));
+    const upstream = new ScriptedUpstream().answers(read({ tool_calls: calls }));
+    const got = await send(messagesRoute(routing(upstream, 'messages')), {
+      model: 'm',
+      max_tokens: 5,
+      messages: [user('x')],
+    });
+    expect(got.body.content.map(({ id }: { id: string }) => id)).toEqual(['call_b64_ZnVuY3Rpb25zLmY6MA', 'c']);
   },
   'a call whose arguments are cut off by the end of the answer': () => {
     const cut = [{ id: 'c', function: { name: 'f', arguments: '{"a":' } }];
@@ -317,6 +369,13 @@ const arrives = async (api: Api, fields: object, expected: object): Promise<void
 const refusesOf = async (api: Api, fields: object, param: string): Promise<void> =>
   expect(await asked(api, fields)).toMatchObject({ status: 400, error: { code: 'unsupported_parameter', param } });
 
+/** What a server of the messages API is sent for messages of a chat client. */
+const reaches = async (messages: readonly object[], expected: Fields): Promise<void> => {
+  const { request: got } = await asked('chat', { messages });
+  const { system, messages: arrived } = anthropicRequest(got as unknown as GenerateRequest);
+  expect({ system, messages: arrived }).toEqual({ system: undefined, ...expected });
+};
+
 const unbounded = (api: Api) => () => arrives(api, {}, { max_tokens: 999_990 });
 /** Efforts, however the API writes them. */
 const efforts = (api: Api, of: (effort: string) => object) => async () => {
@@ -371,6 +430,59 @@ const fromChat: Examples = {
   'no maximum': unbounded('chat'),
   '`developer` messages': () =>
     arrives('chat', { messages: [{ role: 'developer', content: 'D' }, user('x')] }, { system: [text('D')] }),
+  '`name` of a speaker': () =>
+    reaches(
+      [
+        { role: 'system', content: 'S', name: 'ops' },
+        { ...user('x'), name: 'Ann' },
+        { ...user('y'), name: 'Bob' },
+      ],
+      { system: [text('S')], messages: [user([text('x'), text('y')])] },
+    ),
+  '`cache_control` of messages and parts': async () => {
+    const cache_control = { type: 'ephemeral' };
+    await reaches(
+      [
+        { role: 'system', content: 'S', cache_control },
+        user([{ ...text('a'), cache_control }, text('b')]),
+        { role: 'assistant', content: 'd', tool_calls: [{ id: 'c', ...called }], cache_control },
+        { role: 'tool', tool_call_id: 'c', content: [{ ...text('b'), cache_control }] },
+      ],
+      {
+        system: [{ ...text('S'), cache_control }],
+        messages: [
+          user([{ ...text('a'), cache_control }, text('b')]),
+          { role: 'assistant', content: [text('d'), { ...call, cache_control }] },
+          user([result([text('b')], { cache_control })]),
+        ],
+      },
+    );
+  },
+  'ids of calls and results': () =>
+    reaches(
+      [
+        user('x'),
+        { role: 'assistant', tool_calls: [{ id: 'f:0', ...called }] },
+        { role: 'tool', tool_call_id: 'f:0', content: 'b' },
+      ],
+      {
+        messages: [
+          user([text('x')]),
+          { role: 'assistant', content: [{ ...call, id: 'call_b64_Zjow' }] },
+          user([{ ...result('b'), tool_use_id: 'call_b64_Zjow' }]),
+        ],
+      },
+    ),
+  'blank texts of user and assistant': () =>
+    reaches([user('x'), { role: 'assistant', content: ' \n' }, user([text(' '), text('y')])], {
+      messages: [user([text('x'), text('y')])],
+    }),
+  'no message of a user, or an empty one': async () => {
+    const goOn = { messages: [user([text('Continue.')])] };
+    await reaches([{ role: 'developer', content: 'D' }], { system: [text('D')], ...goOn });
+    await reaches([user('')], goOn);
+    await reaches([user([text('')])], goOn);
+  },
   '`refusal` of an assistant message': () =>
     arrives(
       'chat',

@@ -15,7 +15,6 @@ test.each<[string, Partial<GenerateRequest>, string]>([
   ['five stop sequences', { stop_sequences: ['a', 'b', 'c', 'd', 'e'] }, 'stop_sequences'],
   ['a budget', { thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens'],
   ['thinking between tools', { thinking: { type: 'between_tools' } }, 'thinking.type'],
-  ['thoughts left out', { thinking: { type: 'adaptive', display: 'omitted' } }, 'thinking.display'],
   ['an effort without thinking', { output_config: { effort: 'low' } }, 'output_config.effort'],
   [
     'an effort beside no thinking',

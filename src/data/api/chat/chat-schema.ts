@@ -6,6 +6,7 @@ import { taggedUnion, textOr } from '../messages/tagged-union.ts';
 import {
   addedBySdk,
   cacheBreakpoint,
+  cacheControl,
   checkStreamOptions,
   declared,
   detail,
@@ -32,17 +33,17 @@ import {
 
 /** The body of `POST /v1/chat/completions` (contract G.6). Values are judged after the translation. */
 
-const prompt_cache_breakpoint = cacheBreakpoint;
-const textPart = namedFields({ type: z.literal('text'), text: z.string(), prompt_cache_breakpoint });
+const caching = { prompt_cache_breakpoint: cacheBreakpoint, cache_control: cacheControl };
+const textPart = namedFields({ type: z.literal('text'), text: z.string(), ...caching });
 const imagePart = namedFields({
   type: z.literal('image_url'),
   image_url: namedFields({ url: z.string().meta(imageUrl), detail }),
-  prompt_cache_breakpoint,
+  ...caching,
 });
 const filePart = namedFields({
   type: z.literal('file'),
   file: namedFields({ file_data: z.string().meta(documentUrl), filename: z.string().nullish(), file_id: refused }),
-  prompt_cache_breakpoint,
+  ...caching,
 });
 const textContent = textOr(z.string(), parts(textPart));
 
@@ -54,7 +55,16 @@ const toolCall = namedFields({
   index: whole().min(0).nullish(),
 });
 
-const someUser = { contains: { properties: { role: { enum: ['user', 'tool'] } }, required: ['role'] } };
+/** For the OpenAPI document: a message of the user, or instructions alone. */
+const someUser = {
+  anyOf: [
+    { contains: { properties: { role: { enum: ['user', 'tool'] } }, required: ['role'] } },
+    { items: { properties: { role: { enum: ['system', 'developer'] } } } },
+  ],
+};
+
+/** Of each message; the name is the speaker's, and that of a tool its function's, which the call has too. */
+const beside = { name: z.string().nullish(), cache_control: cacheControl };
 
 /** Clients send answers back with empty members and what SDKs add. */
 const assistant = namedFields({
@@ -64,23 +74,19 @@ const assistant = namedFields({
   tool_calls: list(toolCall).nullish(),
   annotations: emptyList,
   parsed: addedBySdk,
+  ...beside,
 });
 
 const message = taggedUnion('role', null, [
-  namedFields({ role: z.literal('system'), content: textContent }),
-  namedFields({ role: z.literal('developer'), content: textContent }),
+  namedFields({ role: z.literal('system'), content: textContent, ...beside }),
+  namedFields({ role: z.literal('developer'), content: textContent, ...beside }),
   namedFields({
     role: z.literal('user'),
-    content: textOr(z.string().min(1), parts(textPart, imagePart, filePart).min(1)),
+    content: textOr(z.string(), parts(textPart, imagePart, filePart).min(1)),
+    ...beside,
   }),
   assistant,
-  namedFields({
-    role: z.literal('tool'),
-    tool_call_id: z.string().min(1),
-    content: textContent,
-    // The function's name; the call has one too.
-    name: z.string().nullish(),
-  }),
+  namedFields({ role: z.literal('tool'), tool_call_id: z.string().min(1), content: textContent, ...beside }),
 ]);
 
 const tool = taggedUnion('type', 'unsupported_tool', [

@@ -47,10 +47,10 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
     if (misnamed !== null) return { ...misnamed, path: [...place, ...misnamed.path] };
     const made = blocksOf(message, place, given);
     if (isFault(made)) return made;
-    items.push({ place, role: roleOf(message), made });
+    items.push({ place, role: roleOf(message), name: speakerOf(message), made: cached(made, message.cache_control) });
   }
   const conversation = conversationOf(items);
-  if (conversation.messages.length === 0) return nothingOfUser(names.list);
+  if (conversation.messages.length === 0 && conversation.system === null) return nothingOfUser(names.list);
   const { tool_choice: choice, parallel_tool_calls: parallel, tools, response_format: format, reasoning_effort } = chat;
   const body = {
     model: chat.model,
@@ -88,6 +88,18 @@ const misnamedResult = (
   return { code: 'unsupported_parameter', path: ['name'], message: 'Must be the name of the call.' };
 };
 
+/** The name of a tool is no speaker's. */
+const speakerOf = ({ role, name }: ChatMessage): string | undefined =>
+  role === 'tool' ? undefined : name || undefined;
+
+/** A message is cached up to its last block. */
+const cached = (made: readonly Made[], cache_control: Cached): readonly Made[] =>
+  made.map((each, at) =>
+    cache_control == null || at < made.length - 1 ? each : { ...each, block: { cache_control, ...each.block } },
+  );
+
+type Cached = ChatMessage['cache_control'];
+
 const roleOf = ({ role }: ChatMessage): Item['role'] => {
   if (role === 'assistant') return 'assistant';
   return role === 'user' || role === 'tool' ? 'user' : 'system';
@@ -96,8 +108,15 @@ const roleOf = ({ role }: ChatMessage): Item['role'] => {
 const blocksOf = (message: ChatMessage, place: Path, { budget }: Translation): Made[] | TranslationFault => {
   if (message.role === 'tool') {
     const { tool_call_id, content: said } = message;
-    const content = typeof said === 'string' ? said : madeOf(said, blockOf).map(({ block }) => block);
-    return [{ block: { type: 'tool_result', tool_use_id: tool_call_id, content }, path: ['tool_call_id'] }];
+    const content = typeof said === 'string' ? said : madeOf(said, textOf).map(({ block }) => block);
+    const hint = typeof said === 'string' ? null : said.findLast((part) => part.cache_control != null)?.cache_control;
+    const block = {
+      type: 'tool_result',
+      tool_use_id: tool_call_id,
+      content,
+      ...(hint != null && { cache_control: hint }),
+    };
+    return [{ block, path: ['tool_call_id'] }];
   }
   const made = partsOf(message.content);
   if (message.role !== 'assistant') return made;
@@ -120,9 +139,17 @@ const partsOf = (content: ChatMessage['content']): Made[] => {
 type Part = Exclude<NonNullable<Extract<ChatMessage, { role: 'user' | 'assistant' }>['content']>, string>[number];
 
 const blockOf = (part: Part): Block => {
+  const block = uncachedOf(part);
+  const cache_control = part.type === 'refusal' ? null : part.cache_control;
+  return cache_control == null ? block : { ...block, cache_control };
+};
+
+const textOf = ({ text }: { readonly text: string }): Block => ({ type: 'text', text });
+
+const uncachedOf = (part: Part): Block => {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: part.text };
+      return textOf(part);
     case 'refusal':
       return { type: 'text', text: part.refusal };
     case 'image_url':

@@ -48,21 +48,28 @@ const toolUse = z.looseObject({
 const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() });
 const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() });
 
-const content = <const T extends readonly z.ZodObject[]>(...options: T) =>
-  textOr(z.string().min(1), list(blocks(options)).min(1));
+const listed = <const T extends readonly z.ZodObject[]>(...options: T) => list(blocks(options));
+const ofUser = listed(textBlock, image, document, toolResult);
+const ofAssistant = listed(textBlock, toolUse, thinking, redactedThinking).min(1);
+const ofSystem = listed(textBlock).min(1);
+const text = z.string().min(1);
 
 export const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
 
 const output_config = namedFields({ effort: effort.nullish() }).nullish();
 
 export const message = taggedUnion('role', null, [
-  namedFields({ role: z.literal('user'), content: content(textBlock, image, document, toolResult), output_config }),
-  namedFields({
-    role: z.literal('assistant'),
-    content: content(textBlock, toolUse, thinking, redactedThinking),
-    output_config,
-  }),
-  namedFields({ role: z.literal('system'), content: content(textBlock), output_config }),
+  namedFields({ role: z.literal('user'), content: textOr(text, ofUser.min(1)), output_config }),
+  namedFields({ role: z.literal('assistant'), content: textOr(text, ofAssistant), output_config }),
+  namedFields({ role: z.literal('system'), content: textOr(text, ofSystem), output_config }),
+]);
+
+/** In other APIs a speaker may have a name, and a user may say nothing (contract G.6). */
+const name = z.string().nullish();
+export const translatedMessage = taggedUnion('role', null, [
+  namedFields({ role: z.literal('user'), name, content: ofUser }),
+  namedFields({ role: z.literal('assistant'), name, content: ofAssistant }),
+  namedFields({ role: z.literal('system'), name, content: ofSystem }),
 ]);
 
 export type MessageInput = z.output<typeof message>;

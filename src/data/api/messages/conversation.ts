@@ -1,16 +1,31 @@
 import type { z } from 'zod';
-import type { InputBlock, Message } from '../../upstream/port.ts';
 import type { MessageInput } from './content-blocks.ts';
 import { maxIssues } from './list-schema.ts';
 
 type Path = (string | number)[];
 
-/**
- * There is a user message, and each tool_use has exactly one tool_result in the next user turn (contract G.1, G.2). A
- * turn is a run of one role; paths are as sent. Unspecified: a `system` message does not end a turn, or an operator's
- * note would break a tool loop.
- */
+/** There is a user message, and the turns are those of `checkTurns` (contract G.1). */
 export const checkConversation = (messages: readonly MessageInput[], context: z.RefinementCtx): void => {
+  checkTurns(messages, context);
+  if (!messages.some(({ role }) => role === 'user')) context.addIssue({ ...noUser });
+};
+
+/** In other APIs instructions may stand alone (contract G.6). */
+export const checkTranslated = (messages: readonly MessageInput[], context: z.RefinementCtx): void => {
+  if (messages.some(({ role }) => role !== 'system')) checkConversation(messages, context);
+};
+
+const noUser = {
+  code: 'custom',
+  message: 'At least one message must have the role user.',
+  input: undefined,
+} as const;
+
+/**
+ * Each tool_use has exactly one tool_result in the next user turn (contract G.1, G.2). A turn is a run of one role; paths
+ * are as sent. Unspecified: a `system` message does not end a turn, or an operator's note would break a tool loop.
+ */
+const checkTurns = (messages: readonly MessageInput[], context: z.RefinementCtx): void => {
   let issues = 0;
   const issue = (path: Path, message: string, input: unknown) => {
     issues += 1;
@@ -23,11 +38,9 @@ export const checkConversation = (messages: readonly MessageInput[], context: z.
   };
 
   let turn: 'user' | 'assistant' | null = null;
-  let anyUser = false;
   for (const [index, { role, content }] of messages.entries()) {
     if (role === 'system') continue;
-    if (role === 'user') anyUser = true;
-    else if (turn !== 'assistant') endTurn();
+    if (role !== 'user' && turn !== 'assistant') endTurn();
     turn = role;
     if (typeof content === 'string') continue;
     for (const [at, block] of content.entries()) {
@@ -42,7 +55,6 @@ export const checkConversation = (messages: readonly MessageInput[], context: z.
     }
   }
   endTurn();
-  if (!anyUser) issue([], 'At least one message must have the role user.', undefined);
 };
 
 export const someUser = { contains: { properties: { role: { const: 'user' } }, required: ['role'] } };
@@ -50,31 +62,3 @@ export const someUser = { contains: { properties: { role: { const: 'user' } }, r
 /** Whether the answer continues the last message (contract G.1). */
 export const isPrefilled = (messages: readonly { readonly role: string }[]): boolean =>
   messages.at(-1)?.role === 'assistant';
-
-/** A message with its own hint begins anew, or the hint would be lost. */
-const goesOn = ({ role, output_config: hint }: Message, before: Message | undefined): boolean =>
-  role === before?.role && hint?.effort == null;
-
-/** Merges neighbours of one role (contract G.1). Returns the same array if there are none. */
-export const mergeTurns = (messages: readonly MessageInput[]): readonly Message[] => {
-  if (!messages.some((message, index) => goesOn(message, messages[index - 1]))) return messages;
-  const merged: Message[] = [];
-  let grown: InputBlock[] | null = null;
-  for (const message of messages) {
-    const last = merged.at(-1);
-    if (last === undefined || !goesOn(message, last)) {
-      merged.push(message);
-      grown = null;
-      continue;
-    }
-    if (grown === null) {
-      grown = [...blocksOf(last)];
-      merged[merged.length - 1] = { ...last, content: grown };
-    }
-    for (const block of blocksOf(message)) grown.push(block);
-  }
-  return merged;
-};
-
-const blocksOf = ({ content }: Message): readonly InputBlock[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : content;

@@ -1,6 +1,6 @@
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { CountRequest, GenerateRequest, Message, Thinking, Tool, ToolChoice } from '../../upstream/port.ts';
-import { mergeTurns } from './conversation.ts';
+import { mergeTurns } from '../../upstream/turns.ts';
 import type { MessagesBody, MessagesCount } from './messages-schema.ts';
 import { type ThinkingInput, thinkingBudget, thinkingType } from './thinking-schema.ts';
 import { type ToolChoiceInput, type ToolsInput, toolChoiceType } from './tools-schema.ts';
@@ -27,10 +27,13 @@ export const countRequest = (body: MessagesCount, hosted: ConnectedModel): Count
   output_config: outputConfig(body.output_config),
 });
 
-const withoutNulls = ({ role, content, output_config }: Message): Message =>
-  output_config?.effort == null
-    ? { role, content }
-    : { role, content, output_config: { effort: output_config.effort } };
+const withoutNulls = ({ role, name, content, output_config }: Message): Message => {
+  const message =
+    output_config?.effort == null
+      ? { role, content }
+      : { role, content, output_config: { effort: output_config.effort } };
+  return name == null ? message : { ...message, name };
+};
 
 const declaredTools = (tools: ToolsInput | null | undefined): readonly Tool[] | undefined =>
   tools == null || tools.length === 0

@@ -1,4 +1,5 @@
 import type { Usage } from '../../../tokens.ts';
+import { narrowCallId } from '../../upstream/call-ids.ts';
 import type { Answer, AnswerBlock } from '../../upstream/port.ts';
 
 export interface Envelope {
@@ -7,6 +8,8 @@ export interface Envelope {
   /** Whether the request has `anthropic-version`, which adds the fields that SDK types require (contract G.4). */
   readonly versioned: boolean;
   readonly contextManaged: boolean;
+  /** Whether the text of thinking is left out (contract G.1). */
+  readonly omitsThinking: boolean;
 }
 
 export interface AnswerSoFar extends Omit<Answer, 'stop_reason'> {
@@ -16,7 +19,7 @@ export interface AnswerSoFar extends Omit<Answer, 'stop_reason'> {
 /** Contract G.3, G.4. Written out: a spread gives each object its own hidden class. */
 export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object => {
   const { id, model, versioned } = envelope;
-  const content = answer.content.map((block) => blockResource(block, versioned));
+  const content = answer.content.map((block) => blockResource(block, envelope));
   const { stop_reason } = answer;
   const stop_sequence = stop_reason === 'stop_sequence' ? answer.stop_sequence : null;
   if (!versioned) {
@@ -39,16 +42,16 @@ export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object
   return envelope.contextManaged ? { ...message, ...managedContext(envelope) } : message;
 };
 
-export const blockResource = (block: AnswerBlock, versioned: boolean): object => {
+export const blockResource = (block: AnswerBlock, { versioned, omitsThinking }: Envelope): object => {
   switch (block.type) {
     case 'text':
       return { type: 'text', text: block.text };
     case 'tool_use': {
       const { id, name, input } = block;
-      return { type: 'tool_use', id, name, input, ...(versioned && { caller: { type: 'direct' } }) };
+      return { type: 'tool_use', id: narrowCallId(id), name, input, ...(versioned && { caller: { type: 'direct' } }) };
     }
     case 'thinking':
-      return { type: 'thinking', thinking: block.thinking, signature: block.signature };
+      return { type: 'thinking', thinking: omitsThinking ? '' : block.thinking, signature: block.signature };
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: block.data };
   }

@@ -23,7 +23,6 @@ export const messagesForm = (envelope: Envelope): AnswerForm => ({
 
 /** Contract G.4, G.5. `estimatedTokens` replaces an input of 0 at the start. */
 const messageEvents = (envelope: Envelope, estimatedTokens: number): ((chunk: Chunk) => string) => {
-  const { versioned } = envelope;
   return (chunk) => {
     switch (chunk.type) {
       case 'start': {
@@ -33,11 +32,12 @@ const messageEvents = (envelope: Envelope, estimatedTokens: number): ((chunk: Ch
       }
       case 'block_start': {
         const { index, block } = chunk;
-        return event({ type: 'content_block_start', index, content_block: blockResource(block, versioned) } as {
+        return event({ type: 'content_block_start', index, content_block: blockResource(block, envelope) } as {
           type: string;
         });
       }
       case 'block_delta':
+        if (envelope.omitsThinking && chunk.delta.type === 'thinking_delta') return '';
         return deltaEvent(chunk.index, chunk.delta);
       case 'block_stop':
         return `event: content_block_stop\ndata: {"type":"content_block_stop","index":${chunk.index}}\n\n`;

@@ -5,6 +5,7 @@ import { metadataOf } from '../../../rules/text/body-text.ts';
 import { bodyRefusal } from '../../request/body-refusal.ts';
 import type { RequestRules } from '../../request/prepare.ts';
 import { type Asked, type Judged, preparedStrictly } from '../../request/prepared.ts';
+import { withOwnCallIds } from '../../upstream/call-ids.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { estimateInputTokens } from '../../upstream/estimate.ts';
 import type { GenerateRequest } from '../../upstream/port.ts';
@@ -28,7 +29,7 @@ export const judgedMessages = (
   // As sent: paths of merged messages differ.
   const strange = upstream.inexpressible?.({ ...request, messages: body.messages });
   if (strange != null) return bodyRefusal(body, strange);
-  const estimatedTokens = estimateInputTokens(request);
+  const estimatedTokens = estimateInputTokens(upstream.asSent?.(request) ?? request);
   const judged = { request, metadata, estimatedTokens, maxTokens: body.max_tokens };
   return contextRefusal(body, estimatedTokens, model) ?? judged;
 };
@@ -38,7 +39,7 @@ const judgedCount = (body: MessagesCount, hosted: ConnectedModel): Judged | Refu
   const refused = modelRefusal(body, hosted.model);
   if (refused !== null) return refused;
   const request = countRequest(body, hosted) as GenerateRequest;
-  const estimatedTokens = estimateInputTokens(request);
+  const estimatedTokens = estimateInputTokens(hosted.upstream.asSent?.(request) ?? request);
   return { request, metadata: metadataOf(body), estimatedTokens, maxTokens: body.max_tokens ?? 0 };
 };
 
@@ -53,12 +54,16 @@ const rulesOf = <Body extends MessagesCount>(
     strict: (value, hosted) => {
       const checked = check(value);
       if (checked instanceof Refused) return checked;
-      const body = checked as Body;
+      const sent = checked as Body;
+      const body = { ...sent, messages: withOwnCallIds(sent.messages) };
       const asked: Asked<MessagesSaid> = {
         model: body.model,
         isStreamed: body.stream === true,
         named: body.policy_ids ?? [],
-        said: { managesContext: body.context_management != null },
+        said: {
+          managesContext: body.context_management != null,
+          omitsThinking: body.thinking?.display === 'omitted',
+        },
       };
       return preparedStrictly(asked, hosted, (of) => judged(body, of));
     },

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Code, catalogue } from '../../../errors.ts';
 import { whole } from '../../../http/validation/whole.ts';
-import { effort, message, textBlock } from './content-blocks.ts';
-import { checkConversation, isPrefilled, someUser } from './conversation.ts';
+import { effort, message, textBlock, translatedMessage } from './content-blocks.ts';
+import { checkConversation, checkTranslated, isPrefilled, someUser } from './conversation.ts';
 import { list } from './list-schema.ts';
 import { namedFields, refused } from './named-fields.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
@@ -92,6 +92,10 @@ const fields = {
 
 const body = namedFields(fields);
 const countBody = namedFields({ ...fields, max_tokens: fields.max_tokens.nullish() });
+const translatedBody = namedFields({
+  ...fields,
+  messages: list(translatedMessage).max(100_000).superRefine(checkTranslated),
+});
 
 type Body = z.output<typeof body>;
 type CountBody = z.output<typeof countBody>;
@@ -115,6 +119,8 @@ const checkFieldsTogether = (request: CountBody, context: z.RefinementCtx): void
 
 /** For strict models (contract G.1 and G.2). */
 export const messagesBody = body.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
+/** Made of a request of another API. */
+export const translatedMessages = translatedBody.superRefine(checkFieldsTogether);
 export const messagesCount = countBody.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
 
 export type MessagesBody = Body;

@@ -22,7 +22,9 @@ export const messagesRoute = (options: InferenceOptions): Route =>
     response: messageResponse,
     errors: ['thread_unsupported_request'],
     rules: messagesRules,
-    form: ({ model, said: { managesContext: contextManaged } }, id, head) =>
-      messagesForm({ id, model, versioned: head.header('anthropic-version') !== undefined, contextManaged }),
+    form: ({ model, said: { managesContext: contextManaged, omitsThinking } }, id, head) => {
+      const versioned = head.header('anthropic-version') !== undefined;
+      return messagesForm({ id, model, versioned, contextManaged, omitsThinking });
+    },
     passedHeaders: passedNames,
   });

@@ -10,6 +10,8 @@ import { walkMessages } from './walk.ts';
 /** What an answer takes from its request. */
 export interface MessagesSaid {
   readonly managesContext: boolean;
+  /** By a translated model, whose upstream may not be able to. */
+  readonly omitsThinking: boolean;
 }
 
 const { thread, max_tokens: most, context_management: managed } = named('thread', 'max_tokens', 'context_management');
@@ -51,5 +53,5 @@ export const passingMessages = (schema: z.ZodObject): PassingRules<MessagesSaid>
   },
   edits: () => [],
   hidesUsage: () => false,
-  said: (tape) => ({ managesContext: tape.isGiven(tape.member(0, managed)) }),
+  said: (tape) => ({ managesContext: tape.isGiven(tape.member(0, managed)), omitsThinking: false }),
 });

@@ -1,4 +1,5 @@
 import { jsonText } from '../../../json/exact-number.ts';
+import { narrowCallId } from '../../upstream/call-ids.ts';
 import type { AnswerBlock } from '../../upstream/port.ts';
 import type { ItemStatus } from './response-text.ts';
 import { packThought } from './thought.ts';
@@ -28,7 +29,8 @@ export const outputItem = (
     case 'text':
       return { type: 'message', id, status, role: 'assistant', content: [outputText(block.text)] };
     case 'tool_use': {
-      const { id: call_id, name } = block;
+      const { name } = block;
+      const call_id = narrowCallId(block.id);
       return { type: 'function_call', id, call_id, name, arguments: input ?? jsonText(block.input), status };
     }
     case 'thinking':
@@ -47,7 +49,7 @@ export const beginningItem = (block: AnswerBlock, id: string): object => {
     case 'text':
       return { type: 'message', id, status, role: 'assistant', content: [] };
     case 'tool_use':
-      return { type: 'function_call', id, call_id: block.id, name: block.name, arguments: '', status };
+      return { type: 'function_call', id, call_id: narrowCallId(block.id), name: block.name, arguments: '', status };
     case 'thinking':
     case 'redacted_thinking':
       return { type: 'reasoning', id, summary: [], content: [], status };

@@ -1,3 +1,4 @@
+import { ownCallId } from '../../upstream/call-ids.ts';
 import { conversationOf, type Item, type Made, madeOf, type Names, placesOf } from '../translation/conversation-of.ts';
 import {
   documentOf,
@@ -97,12 +98,12 @@ const blocksOf = (item: InputItem, place: Path, { budget }: Translation): Made[]
     case 'function_call': {
       const input = inputOf(item.arguments, [...place, 'arguments'], budget);
       if (isFault(input)) return input;
-      return [{ block: { type: 'tool_use', id: item.call_id, name: item.name, input }, path: ['call_id'] }];
+      return [{ block: { type: 'tool_use', id: ownCallId(item.call_id), name: item.name, input }, path: ['call_id'] }];
     }
     case 'function_call_output': {
       const { output } = item;
       const content = typeof output === 'string' ? output : madeOf(output, blockOf).map(({ block }) => block);
-      return [{ block: { type: 'tool_result', tool_use_id: item.call_id, content }, path: ['call_id'] }];
+      return [{ block: { type: 'tool_result', tool_use_id: ownCallId(item.call_id), content }, path: ['call_id'] }];
     }
     case 'reasoning':
       return thoughtsOf(item, place);

@@ -16,11 +16,13 @@ export interface Item {
   /** In the request. */
   readonly place: Path;
   readonly role: 'user' | 'assistant' | 'system';
+  /** The speaker. */
+  readonly name?: string | undefined;
   readonly made: readonly Made[];
 }
 
 export interface Conversation {
-  readonly messages: readonly { readonly role: Item['role']; readonly content: readonly Block[] }[];
+  readonly messages: readonly (Pick<Item, 'role' | 'name'> & { readonly content: readonly Block[] })[];
   readonly system: readonly Block[] | null;
   /** By message: the item, and the part of each block. */
   readonly origins: readonly { readonly place: Path; readonly blocks: readonly Path[] }[];
@@ -28,18 +30,20 @@ export interface Conversation {
   readonly systemOrigins: readonly Path[];
 }
 
-/** Empty items are dropped, except the user's, which are refused. @param lead blocks before all items */
+/** Empty items are dropped, except the user's. @param lead blocks before all items */
 export const conversationOf = (sent: readonly Item[], lead: readonly Made[] = []): Conversation => {
   const items = sent.filter(({ role, made }) => made.length > 0 || role === 'user');
   const first = items.findIndex(({ role }) => role !== 'system');
   const count = first === -1 ? items.length : first;
   const leading = items
     .slice(0, count)
-    .flatMap(({ made, place }) => made.map(({ block, path }) => ({ block, path: [...place, ...path] })));
+    .flatMap(({ made, name, place }) =>
+      made.map(({ block, path }) => ({ block: name ? { ...block, name } : block, path: [...place, ...path] })),
+    );
   const system = [...lead, ...leading];
   const turns = items.slice(count);
   return {
-    messages: turns.map(({ role, made }) => ({ role, content: made.map(({ block }) => block) })),
+    messages: turns.map(({ role, name, made }) => ({ role, name, content: made.map(({ block }) => block) })),
     system: system.length > 0 ? system.map(({ block }) => block) : null,
     origins: turns.map(({ place, made }) => ({ place, blocks: made.map(({ path }) => path) })),
     systemOrigins: system.map(({ path }) => path),

@@ -43,6 +43,8 @@ export const parts = <const T extends readonly z.ZodObject[]>(...options: T) =>
   list(taggedUnion('type', 'unsupported_content_block', options));
 export const refusalPart = namedFields({ type: z.literal('refusal'), refusal: z.string() });
 export const cacheBreakpoint = z.looseObject({}).nullish();
+/** Of Anthropic, which clients of other APIs send to its models. */
+export const cacheControl = z.looseObject({}).nullish();
 
 export const declared = {
   name: toolName,

@@ -9,7 +9,7 @@ import type { RequestRules } from '../../request/prepare.ts';
 import { type Judged, preparedStrictly } from '../../request/prepared.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { judgedMessages } from '../messages/messages-rules.ts';
-import { type MessagesBody, messagesBody } from '../messages/messages-schema.ts';
+import { type MessagesBody, translatedMessages } from '../messages/messages-schema.ts';
 import { strictCheck } from '../messages/strict-check.ts';
 import { isFault, type Translated, type TranslationFault } from './translated.ts';
 
@@ -45,7 +45,7 @@ export const translatedRules = <Body extends Named, Said>({
   refusal = () => null,
 }: TranslationRules<Body, Said>): RequestRules<Said>['strict'] => {
   const own = strictCheck(schema, 'chat');
-  const asMessages = strictCheck(messagesBody, 'messages');
+  const asMessages = strictCheck(translatedMessages, 'messages');
   return (value, hosted, budget) => {
     const checked = own(value);
     if (checked instanceof Refused) return checked;

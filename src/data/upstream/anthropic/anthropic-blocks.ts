@@ -1,4 +1,5 @@
 import { parseExactly } from '../../../json/document.ts';
+import { ownCallId } from '../call-ids.ts';
 import type { Answer, AnswerBlock, StopReason } from '../port.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
@@ -22,8 +23,10 @@ export const readBlock = (value: unknown): AnswerBlock | null => {
       };
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: stringOf(block.data, 'data') };
-    case 'tool_use':
-      return toolUse(block.id, block.name, block.input ?? {});
+    case 'tool_use': {
+      const call = toolUse(block.id, block.name, block.input ?? {});
+      return { ...call, id: ownCallId(call.id) };
+    }
     default:
       stringOf(block.type, 'the type of a content block');
       return null;

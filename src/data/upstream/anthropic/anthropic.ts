@@ -6,6 +6,7 @@ import { Endpoint, type EndpointDependencies, type OwnHeaders } from '../transpo
 import { bodyIn } from '../transport/written.ts';
 import { readMessage } from './anthropic-blocks.ts';
 import { EventReader } from './anthropic-events.ts';
+import { anthropicRequest } from './anthropic-request.ts';
 import { countTokens } from './count-tokens.ts';
 import { passingMessages } from './passing.ts';
 
@@ -19,17 +20,15 @@ export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: Anth
   const endpoint = new Endpoint(declared, ownHeaders, dependencies);
   const { contextLength } = dependencies;
   return {
+    asSent: anthropicRequest,
     answer: (request, options) =>
       wholeAnswer(endpoint, { path, body: bodyOf(request, false) }, options, (document) =>
         readMessage(textOf(document), contextLength),
       ),
     stream: (request, options) =>
       streamedAnswer(endpoint, { path, body: bodyOf(request, true) }, options, new EventReader(contextLength)),
-    countTokens: (request, options) =>
-      countTokens(endpoint, bodyIn(request) ?? Buffer.from(jsonText(request)), {}, options),
-    written: (request, purpose) => [
-      { body: purpose === 'count' ? Buffer.from(jsonText(request)) : bodyOf(request, purpose === 'stream') },
-    ],
+    countTokens: (request, options) => countTokens(endpoint, bodyOf(request), {}, options),
+    written: (request, purpose) => [{ body: bodyOf(request, purpose === 'count' ? undefined : purpose === 'stream') }],
     passing: { messages: passingMessages(endpoint) },
     close: () => endpoint.close(),
   };
@@ -42,5 +41,5 @@ const ownHeaders: OwnHeaders = {
 };
 
 /** Kept outside the engine's heap while the upstream is silent. */
-const bodyOf = (request: GenerateRequest | CountRequest | WrittenRequest, stream: boolean): Buffer =>
-  bodyIn(request) ?? Buffer.from(jsonText({ ...request, stream }));
+const bodyOf = (request: GenerateRequest | CountRequest | WrittenRequest, stream?: boolean): Buffer =>
+  bodyIn(request) ?? Buffer.from(jsonText({ ...anthropicRequest(request as CountRequest), stream }));

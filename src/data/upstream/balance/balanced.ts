@@ -70,7 +70,9 @@ const upstreamOf = (group: Group): Upstream => {
       ? { model, written: [(request as WrittenRequest).written[members.indexOf(member)]!] }
       : { ...request, model };
   };
+  const { asSent } = members.map(({ upstream }) => upstream).find((upstream) => upstream.asSent) ?? {};
   return {
+    ...(asSent !== undefined && { asSent }),
     answer: (request, options) =>
       whole(ableTo(group, request), options, (member, own) => member.upstream.answer(requestFor(request, member), own)),
     stream: (request, options) =>

@@ -1,5 +1,7 @@
 import { jsonText } from '../../../json/exact-number.ts';
+import { chatCallId } from '../call-ids.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
+import { mergeTurns } from '../turns.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -27,26 +29,31 @@ export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: 
   };
 };
 
-const systemMessages = (system: GenerateRequest['system']): readonly Fields[] =>
-  system === undefined || system.length === 0 ? [] : [{ role: 'system', content: textContent(system) }];
+/** One for each speaker. */
+const systemMessages = (system: GenerateRequest['system']): readonly Fields[] => {
+  if (system === undefined || system.length === 0) return [];
+  if (typeof system === 'string') return [{ role: 'system', content: system }];
+  const said = system.map((block): Message => ({ role: 'system', name: block.name as string, content: [block] }));
+  return mergeTurns(said).flatMap(messagesOf);
+};
 
 /** Tool results are messages of their own and must follow the calls. */
-const messagesOf = ({ role, content }: Message): readonly Fields[] => {
-  if (typeof content === 'string') return [{ role, content }];
-  if (role === 'assistant') return [assistantOf(content)];
-  if (role === 'system') return [{ role, content: textContent(content) }];
+const messagesOf = ({ role, name, content }: Message): readonly Fields[] => {
+  const speaker = name == null ? { role } : { role, name };
+  if (typeof content === 'string') return [{ ...speaker, content }];
+  if (role === 'assistant') return [{ ...speaker, ...assistantOf(content) }];
+  if (role === 'system') return [{ ...speaker, content: textContent(content) }];
   const results = content.filter(({ type }) => type === 'tool_result').map(resultOf);
   const parts = content.filter(({ type }) => type !== 'tool_result');
-  return parts.length === 0 ? results : [...results, { role, content: partsOf(parts) }];
+  return parts.length === 0 && results.length > 0 ? results : [...results, { ...speaker, content: partsOf(parts) }];
 };
 
 const assistantOf = (blocks: readonly InputBlock[]): Fields => {
   const texts = blocks.filter(({ type }) => type === 'text');
-  const thoughts = blocks.filter(({ type }) => type === 'thinking').map(({ thinking }) => thinking);
+  const thoughts = blocks.flatMap(({ type, thinking }) => (type === 'thinking' && thinking !== '' ? [thinking] : []));
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf);
   const content = texts.length > 0 ? textContent(texts) : calls.length > 0 ? null : '';
   return {
-    role: 'assistant',
     content,
     ...(thoughts.length > 0 && { reasoning_content: thoughts.join('\n') }),
     ...(calls.length > 0 && { tool_calls: calls }),
@@ -54,7 +61,7 @@ const assistantOf = (blocks: readonly InputBlock[]): Fields => {
 };
 
 const callOf = ({ id, name, input }: InputBlock): Fields => ({
-  id,
+  id: chatCallId(id as string),
   type: 'function',
   function: { name, arguments: jsonText(input) },
 });
@@ -62,21 +69,16 @@ const callOf = ({ id, name, input }: InputBlock): Fields => ({
 /** The API has no field for a failure. */
 const resultOf = ({ tool_use_id, content, is_error }: InputBlock): Fields => {
   const blocks = (content ?? '') as string | readonly InputBlock[];
-  const said = blocks.length === 0 ? '' : textContent(blocks);
-  return { role: 'tool', tool_call_id: tool_use_id, content: is_error === true ? failed(said) : said };
+  const said = textContent(blocks);
+  const tool_call_id = chatCallId(tool_use_id as string);
+  return { role: 'tool', tool_call_id, content: is_error === true ? failed(said) : said };
 };
 
-const failed = (said: ReturnType<typeof textContent>): ReturnType<typeof textContent> => {
-  if (typeof said !== 'string') return [{ type: 'text', text: 'Error:' }, ...said];
-  return said === '' ? 'Error' : `Error: ${said}`;
-};
+const failed = (said: string): string => (said === '' ? 'Error' : `Error: ${said}`);
 
-/** A single text is a string: some servers do not take parts everywhere. */
-const textContent = (content: string | readonly InputBlock[]): string | readonly Fields[] => {
-  if (typeof content === 'string') return content;
-  const [only] = content;
-  return content.length === 1 ? (only!.text as string) : content.map(partOf);
-};
+/** Some servers take text as a string alone. */
+const textContent = (content: string | readonly InputBlock[]): string =>
+  typeof content === 'string' ? content : content.map(({ text }) => text).join('\n');
 
 const partsOf = (blocks: readonly InputBlock[]): string | readonly Fields[] =>
   blocks.every(({ type }) => type === 'text') ? textContent(blocks) : blocks.map(partOf);

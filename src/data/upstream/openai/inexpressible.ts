@@ -23,9 +23,6 @@ const inParameters = (request: GenerateRequest): Inexpressible | null => {
   if (thinking?.type === 'between_tools') {
     return parameter(['thinking', 'type'], 'The API of this model cannot be told when to think.');
   }
-  if (thinking?.display === 'omitted') {
-    return parameter(['thinking', 'display'], 'The API of this model cannot be told what to show.');
-  }
   if (output?.effort !== undefined && thinking?.type !== 'adaptive') {
     return parameter(['output_config', 'effort'], 'The API of this model has an effort of adaptive thinking alone.');
   }
@@ -35,7 +32,7 @@ const inParameters = (request: GenerateRequest): Inexpressible | null => {
 const inSystem = (system: GenerateRequest['system']): Inexpressible | null =>
   typeof system === 'string' || system === undefined
     ? null
-    : first(system, (each, at) => inBlock(each, ['system', at]));
+    : first(system, (each, at) => inBlock({ ...each, name: null }, ['system', at]));
 
 const inMessages = (messages: readonly Message[]): Inexpressible | null =>
   first(messages, ({ content, output_config: hint }, at) => {
@@ -102,7 +99,8 @@ const inResult = (content: unknown, path: Path): Inexpressible | null => {
   });
 };
 
-const toolFields = ['name', 'description', 'input_schema', 'strict'];
+/** A tool that is loaded later is loaded at once. */
+const toolFields = ['name', 'description', 'input_schema', 'strict', 'defer_loading'];
 
 const inTools = (tools: readonly Tool[] | undefined): Inexpressible | null =>
   first(tools ?? [], (tool, at) => {

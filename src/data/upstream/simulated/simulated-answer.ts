@@ -66,13 +66,12 @@ const stopped = (stop_reason: StopReason, stop_sequence: string | null = null): 
 
 /** Thinking is whole, or absent if it leaves no room for an answer. */
 const think = (draft: Draft, request: GenerateRequest, shape: Shape, turn: Turn, seed: Seed): void => {
-  const { type, budget_tokens: budget = Infinity, display } = request.thinking ?? { type: 'disabled' };
+  const { type, budget_tokens: budget = Infinity } = request.thinking ?? { type: 'disabled' };
   if (type === 'disabled' || turn.prefilled || (type === 'between_tools' && !turn.afterTools)) return;
   const tokens = Math.min(shape.thinking_tokens, budget);
   if (tokens < 1 || tokens >= draft.left) return;
   const { text } = prose(`They ask about "${excerpt(turn.text)}", so`, tokens, tokens, seededRandom(seed.b));
-  const shown = display === 'omitted' ? '' : text;
-  draft.content.push({ type: 'thinking', thinking: shown, signature: seededId(seed, 1, 64) });
+  draft.content.push({ type: 'thinking', thinking: text, signature: seededId(seed, 1, 64) });
   draft.left -= tokens;
 };
 

@@ -1,0 +1,35 @@
+import { blockWithCallId, narrowCallId } from '../call-ids.ts';
+import type { CountRequest, InputBlock, Message } from '../port.ts';
+import { mergeTurns } from '../turns.ts';
+
+/** What is said for a user who says nothing (contract L.5): such servers need a turn of the user. */
+const goOn: readonly InputBlock[] = [{ type: 'text', text: 'Continue.' }];
+
+/** A request as servers of the messages API take it (contract L.5). */
+export const anthropicRequest = <T extends CountRequest>(request: T): T => {
+  const said = request.messages
+    .map(messageOf)
+    .filter(({ role, content }) => role !== 'assistant' || content.length > 0);
+  const turns = mergeTurns(said).map((turn) => (turn.content.length > 0 ? turn : { ...turn, content: goOn }));
+  const messages = turns.some(({ role }) => role === 'user') ? turns : [...turns, { role: 'user', content: goOn }];
+  return { ...request, messages, system: systemOf(request.system) };
+};
+
+/** Without the speaker, for whom the API has no place. */
+const systemOf = (system: CountRequest['system']): CountRequest['system'] =>
+  typeof system === 'string' ? system : system?.map(({ name: _, ...block }) => block as InputBlock);
+
+const messageOf = (message: Message): Message => {
+  const { role, content, output_config: hint } = message;
+  const made = role === 'system' ? content : contentOf(content);
+  return hint == null ? { role, content: made } : { role, content: made, output_config: hint };
+};
+
+/** Without blank texts, which are refused. */
+const contentOf = (content: Message['content']): Message['content'] => {
+  if (typeof content === 'string') return isBlank(content) ? [] : content;
+  return content.filter(isSaid).map((block) => blockWithCallId(block, narrowCallId));
+};
+
+const isSaid = ({ type, text }: InputBlock): boolean => type !== 'text' || !isBlank(text as string);
+const isBlank = (text: string): boolean => !/\S/.test(text);

@@ -112,3 +112,46 @@ export const recordedAnswer = {
     reasoning_tokens: 9,
   },
 };
+
+type Item = ReturnType<typeof reasoning> | ReturnType<typeof message> | ReturnType<typeof call>;
+
+/** A stream that tells these items piece by piece. */
+export const streamOf = (output: readonly Item[], fields: object = {}): readonly string[] => [
+  created,
+  ...output.flatMap((item, index) => {
+    const place = { output_index: index, item_id: item.id };
+    return [
+      event('response.output_item.added', { ...place, item: { ...item, ...beginningOf(item) } }),
+      ...deltasOf(item).map(([type, delta]) => event(`response.${type}`, { ...place, ...delta })),
+      event('response.output_item.done', { ...place, item }),
+    ];
+  }),
+  completed(output, fields),
+];
+
+const beginningOf = (item: Item): object => {
+  if ('arguments' in item) return { arguments: '', status: 'in_progress' };
+  return 'content' in item ? { content: [], status: 'in_progress' } : { summary: [] };
+};
+
+const deltasOf = (item: Item): readonly (readonly [string, object])[] => {
+  if ('arguments' in item)
+    return [
+      ...item.arguments.split(/(?=[:,])/).map((delta) => ['function_call_arguments.delta', { delta }] as const),
+      ['function_call_arguments.done', { arguments: item.arguments, name: item.name }],
+    ];
+  const place = { content_index: 0 };
+  if ('content' in item)
+    return (item.content as { text: string }[]).flatMap(({ text: whole }) => [
+      ['content_part.added', { ...place, part: said('') }] as const,
+      ...whole.split(/(?= )/).map((delta) => ['output_text.delta', { ...place, delta, logprobs: [] }] as const),
+      ['output_text.done', { ...place, text: whole, logprobs: [] }] as const,
+      ['content_part.done', { ...place, part: said(whole) }] as const,
+    ]);
+  return (item.summary as { text: string }[]).flatMap((part, summary_index) => [
+    ['reasoning_summary_part.added', { summary_index, part: { ...part, text: '' } }] as const,
+    ['reasoning_summary_text.delta', { summary_index, delta: part.text }] as const,
+    ['reasoning_summary_text.done', { summary_index, text: part.text }] as const,
+    ['reasoning_summary_part.done', { summary_index, part }] as const,
+  ]);
+};

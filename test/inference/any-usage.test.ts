@@ -103,6 +103,8 @@ const anyItem = fc.constantFrom(
   { id: 'd', type: 'file_search_call', status: 'completed', queries: [] },
 );
 
+/** Models that translate messages, and what their upstreams speak. */
+const translated: Readonly<Record<string, string>> = { translated: '/v1/chat/completions', answers: '/v1/responses' };
 const most = 100;
 const context = 5_000;
 const searches = 3;
@@ -116,20 +118,21 @@ const ask = async (path: string, model: string, stream: boolean): Promise<void> 
       stream,
       ...(isResponses ? { input: 'hi' } : { messages: [{ role: 'user', content: 'hi' }] }),
       ...(isResponses ? { max_output_tokens: most, max_tool_calls: searches } : { max_tokens: most }),
-      ...(model !== 'translated' && { tools: [{ type: 'web_search', name: 'web_search', max_uses: searches }] }),
+      ...(!(model in translated) && { tools: [{ type: 'web_search', name: 'web_search', max_uses: searches }] }),
     }),
   });
   expect([response.status, (await response.text()).length > 0]).toEqual([200, true]);
 };
 
-const ways = [...paths.map((path) => [path, modelFor(path)] as const), ['/v1/messages', 'translated'] as const].flatMap(
-  (way) => [false, true].map((stream) => [...way, stream] as const),
-);
+const ways = [
+  ...paths.map((path) => [path, modelFor(path)] as const),
+  ...Object.keys(translated).map((model) => ['/v1/messages', model] as const),
+].flatMap((way) => [false, true].map((stream) => [...way, stream] as const));
 
 describe.each(ways)('%s of the model %s, streamed: %s', (path, model, stream) => {
   test('has one account that can be, and that can be worked out again', async () => {
-    const spoken = model === 'translated' ? '/v1/chat/completions' : path;
-    const turns = model === 'translated' ? 1 : 100;
+    const spoken = translated[model] ?? path;
+    const turns = model in translated ? 1 : 100;
     const anySaid = fc.record({
       text: fc.nat(200).map((length) => 'x'.repeat(length + 1)),
       usage: anyUsage[spoken]!,

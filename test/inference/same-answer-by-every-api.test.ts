@@ -9,8 +9,8 @@ import type { HttpServer } from '../../src/http/listen/server.ts';
 import { wholeGateway } from '../support/whole-gateway.ts';
 
 /**
- * One conversation over three APIs and three kinds of upstream: a simulated model, and the same model of another gateway, asked
- * in messages and in chat completions, also by lists of both. All nine say the same, whole and streamed, and have used the same.
+ * One conversation over three APIs and four kinds of upstream: a simulated model, and the same model of another gateway, asked
+ * in messages, in chat completions and in responses alone, also by lists of them. All say the same, whole and streamed, and have used the same.
  */
 
 // Room for a machine that is busy with other things.
@@ -34,7 +34,18 @@ const start = async (options: Parameters<typeof wholeGateway>[0] = {}): Promise<
 };
 
 const simulated = 'weir-sim-thinking-1';
-const models = [simulated, 'by-messages', 'by-chat', 'by-both', 'by-chat-strictly', 'by-either', 'by-the-other'];
+const models = [
+  simulated,
+  'by-messages',
+  'by-chat',
+  'by-both',
+  'by-chat-strictly',
+  'by-responses',
+  'by-responses-strictly',
+  'by-either',
+  'by-any',
+  'by-the-other',
+];
 
 beforeAll(async () => {
   const far = await start();
@@ -47,11 +58,18 @@ beforeAll(async () => {
     upstream: { kind, base_url, api_key_env: 'KEY', private_network: true, model: simulated },
     ...over,
   });
+  const ofResponses = { ...entry('', 'openai').upstream, apis: ['responses'] };
   const declared = [
     entry('by-messages', 'anthropic'),
     entry('by-chat', 'openai'),
     entry('by-both', 'openai', { upstream: { ...entry('', 'openai').upstream, apis: ['chat', 'responses'] } }),
     entry('by-chat-strictly', 'openai', { passthrough: false }),
+    entry('by-responses', 'openai', { upstream: ofResponses }),
+    entry('by-responses-strictly', 'openai', { upstream: ofResponses, passthrough: false }),
+    entry('by-any', '', {
+      upstream: undefined,
+      upstreams: [entry('', 'openai').upstream, ofResponses, entry('', 'anthropic').upstream],
+    }),
     entry('by-either', '', {
       upstream: undefined,
       upstreams: [entry('', 'openai').upstream, entry('', 'anthropic').upstream],

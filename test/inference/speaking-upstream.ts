@@ -110,6 +110,7 @@ export const speakingUpstream = async (answer: (path: string, body: Body) => Sai
     { id: 'messages', upstream: { kind: 'anthropic', ...remote } },
     { id: 'others', upstream: { kind: 'openai', ...remote, apis: ['chat', 'responses'] } },
     { id: 'own', passthrough: false, upstream: { kind: 'anthropic', ...remote } },
+    { id: 'answers', upstream: { kind: 'openai', ...remote, apis: ['responses'] } },
     { id: 'translated', passthrough: false, upstream: { kind: 'openai', ...remote } },
   ].map((each) => ({ context_length: 5_000, max_output_length: 4_500, ...entry, ...each }));
   const loaded = loadModels(JSON.stringify({ models: declared }), { KEY: 'sk-canary-aa01' });

@@ -326,7 +326,7 @@ test('the longest answer takes as long as all upstreams of its model after each 
   expect(longestAnswerMs([])).toBe(0);
 });
 
-describe('an upstream of chat completions', () => {
+describe('an upstream of chat completions or responses', () => {
   const chat = { kind: 'openai', base_url: 'https://models.example/api' };
 
   test('needs no key, and has what others have', () => {
@@ -343,6 +343,11 @@ describe('an upstream of chat completions', () => {
     expect(inspect(keyed, { depth: 9, showHidden: true })).not.toContain('canary');
   });
 
+  test('speaks chat completions, responses, or both', () => {
+    for (const apis of [['chat'], ['responses'], ['chat', 'responses']])
+      expect(load({ ...minimal, upstream: { ...chat, apis } })[0]!.upstreams).toMatchObject([{ upstream: { apis } }]);
+  });
+
   test('does not go on where an assistant message ends, unless that is declared', () => {
     const prefillOf = (over: object) => load({ ...minimal, ...over })[0]!.model.prefill;
     expect(prefillOf({})).toBe(true);
@@ -357,12 +362,13 @@ describe('an upstream of chat completions', () => {
     ['a URL with /v1', { base_url: 'https://models.example/v1' }, 'upstream.base_url: leave out the /v1'],
     ['plain http', { base_url: 'http://models.example' }, 'upstream.base_url: plain http'],
     ['no URL', { base_url: undefined }, 'upstream.base_url'],
-    ['responses alone', { apis: ['responses'] }, 'upstream.apis: has to have "chat", or "embeddings" alone'],
+    ['no API', { apis: [] }, 'upstream.apis: has to have "chat", "responses" or both, or "embeddings" alone'],
     [
       'embeddings and chat',
       { apis: ['chat', 'embeddings'] },
-      'upstream.apis: has to have "chat", or "embeddings" alone',
+      'upstream.apis: has to have "chat", "responses" or both, or "embeddings" alone',
     ],
+    ['embeddings and responses', { apis: ['responses', 'embeddings'] }, 'upstream.apis: has to have "chat"'],
     ['another API', { apis: ['chat', 'images'] }, 'upstream.apis[1]: Invalid option'],
     ['another name', { max_tokens_name: 'tokens' }, 'upstream.max_tokens_name: Invalid option'],
     ['a field of no kind', { top_k: 3 }, 'upstream: Unrecognized key: "top_k"'],
@@ -393,6 +399,9 @@ describe('connect', () => {
     };
     expect(passing(remote, remote)).toEqual(['messages']);
     expect(passing(remote, chat)).toEqual([]);
+    const responses = { ...chat, apis: ['responses'] };
+    expect(passing(responses, { ...chat, apis: ['chat', 'responses'] })).toEqual(['responses']);
+    expect(passing(responses, chat)).toEqual([]);
     expect(passing(remote, { kind: 'simulated' })).toEqual([]);
   });
 

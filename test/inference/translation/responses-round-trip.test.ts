@@ -6,10 +6,23 @@ import { repeatedOf } from '../../../src/data/api/responses/response-text.ts';
 import { responsesRoute } from '../../../src/data/api/responses/responses.ts';
 import { responsesForm } from '../../../src/data/api/responses/responses-form.ts';
 import { packThought, type Thought } from '../../../src/data/api/responses/thought.ts';
-import type { Answer, GenerateRequest, InputBlock, Message } from '../../../src/data/upstream/port.ts';
+import { inexpressibleInResponses } from '../../../src/data/upstream/openai/inexpressible.ts';
+import { signatureOf } from '../../../src/data/upstream/openai/reasoning-item.ts';
+import { readResponse } from '../../../src/data/upstream/openai/responses-answer.ts';
+import { ResponseEventReader } from '../../../src/data/upstream/openai/responses-events.ts';
+import { responsesRequest } from '../../../src/data/upstream/openai/responses-request.ts';
+import type {
+  Answer,
+  AnswerBlock,
+  Chunk,
+  GenerateRequest,
+  InputBlock,
+  Message,
+} from '../../../src/data/upstream/port.ts';
 import { chunksOf } from '../../../src/data/upstream/simulated/chunks.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
 import { dataOf } from '../../upstream/data-of.ts';
+import { assemble } from '../../upstream/requests.ts';
 import { send } from '../call.ts';
 import { hosted, model } from '../hosted.ts';
 import { ScriptedUpstream } from '../scripted-upstream.ts';
@@ -118,6 +131,34 @@ test('a request', async () => {
   );
 });
 
+test('a request of messages on its way to an upstream of responses alone, another gateway', async () => {
+  await fc.assert(
+    fc.asyncProperty(requestsOf({ api: 'responses' }), fc.boolean(), async (request, streamed) => {
+      const sent = { ...request, messages: request.messages.map(withItsThoughts) };
+      expect(inexpressibleInResponses(sent)).toBeNull();
+      const body = { ...responsesRequest(sent, streamed, true), stream: false };
+      expect(plain(await arrived(body))).toEqual(plain(changed(request)));
+    }),
+    { numRuns: 80 },
+  );
+});
+
+/** With the thoughts of a model of that gateway as this one tells them. */
+const withItsThoughts = ({ role, content }: Message): Message => ({
+  role,
+  content: typeof content === 'string' ? content : content.map((block, at) => carried(block as never, at) as never),
+});
+const carried = (block: AnswerBlock, at: number): AnswerBlock => {
+  if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return block;
+  const signature = signatureOf({ id: `rs_1_${at}`, encrypted_content: packThought(block) });
+  return { type: 'thinking', thinking: block.type === 'thinking' ? block.thinking : '', signature };
+};
+const changed = ({ system, tools, ...rest }: GenerateRequest): GenerateRequest => ({
+  ...rest,
+  system: Array.isArray(system) ? system.map(({ text }) => text).join('\n') : system,
+  tools: tools?.map((tool) => ({ ...tool, strict: false })),
+});
+
 describe('an answer', () => {
   const answers = answersOf({ api: 'responses' }).filter(({ content }) => content.length > 0);
   const form = (asSummary = false) =>
@@ -172,6 +213,27 @@ describe('an answer', () => {
         const pieces = whole.output.map(() => '');
         for (const { type, output_index: at, delta } of events) if (type.endsWith('.delta')) pieces[at] += delta;
         expect(pieces).toEqual(whole.output.map(textIn));
+      }),
+    );
+  });
+
+  test('read back by a gateway to which this one is an upstream of responses alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(answers, fc.boolean(), fc.integer({ min: 1, max: 5 }), async (answer, asSummary, tokens) => {
+        const expected = plain({ ...answer, content: answer.content.map(carried) });
+        const most = 1_000_000;
+        const whole = readResponse(String(form(asSummary).whole(answer)), most, String);
+        expect(plain(whole)).toEqual(expected);
+        const toEvents = form(asSummary).events(1, () => undefined);
+        const bytes = Buffer.from([...chunksOf(answer, tokens)].map(toEvents).join(''));
+        const reader = new ResponseEventReader(most, String);
+        const streamed = await assemble(
+          (async function* (): AsyncGenerator<Chunk> {
+            yield* reader.readAll(bytes).pieces;
+          })(),
+        );
+        expect(plain(streamed)).toEqual(expected);
+        expect(reader.ended).toBe(true);
       }),
     );
   });

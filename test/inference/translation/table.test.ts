@@ -11,11 +11,14 @@ import { packThought } from '../../../src/data/api/responses/thought.ts';
 import { anthropicRequest } from '../../../src/data/upstream/anthropic/anthropic-request.ts';
 import { readCompletion } from '../../../src/data/upstream/openai/chat-completion.ts';
 import { chatRequest } from '../../../src/data/upstream/openai/chat-request.ts';
-import { inexpressible } from '../../../src/data/upstream/openai/inexpressible.ts';
+import { inexpressible, inexpressibleInResponses } from '../../../src/data/upstream/openai/inexpressible.ts';
+import { readResponse } from '../../../src/data/upstream/openai/responses-answer.ts';
+import { responsesRequest } from '../../../src/data/upstream/openai/responses-request.ts';
 import type { Answer, AnswerBlock, GenerateRequest, InputBlock } from '../../../src/data/upstream/port.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
 import { serve, upstreamAt } from '../../upstream/mock.ts';
 import { completion, json } from '../../upstream/openai/mock.ts';
+import * as answers from '../../upstream/openai/responses-mock.ts';
 import { options, request, user } from '../../upstream/requests.ts';
 import { send } from '../call.ts';
 import { hosted, model } from '../hosted.ts';
@@ -349,6 +352,169 @@ const ofChat: Examples = {
   },
 };
 
+/** Messages to responses. */
+
+const writtenOf = (over: Partial<GenerateRequest>): Fields => {
+  const given = request(over);
+  expect(inexpressibleInResponses(given)).toBeNull();
+  return JSON.parse(jsonText(responsesRequest(given, false, true)));
+};
+const inputOf = (...messages: GenerateRequest['messages']) => writtenOf({ messages }).input as Fields[];
+const refusesAll = (rows: readonly (readonly [Partial<GenerateRequest>, string])[]): void => {
+  for (const [over, path] of rows) expect(inexpressibleInResponses(request(over))?.path.join('.')).toBe(path);
+};
+const assistant = (...content: InputBlock[]) => ({ role: 'assistant' as const, content });
+const calledItem = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":1}' };
+const resultItem = (given: unknown) => ({ type: 'function_call_output', call_id: 'c', output: given });
+const imagePart = { type: 'input_image', image_url: pngUrl, detail: 'auto' };
+const filePart = { type: 'input_file', filename: 'a.pdf', file_data: pdfUrl };
+const answered = (output: readonly object[], fields: object = {}): Answer =>
+  readResponse(JSON.stringify(answers.response(output, fields)), 1000, String);
+
+const toResponses: Examples = {
+  'a system prompt': () => {
+    expect(writtenOf({ system: 'S' }).instructions).toBe('S');
+    expect(writtenOf({ system: [text('S'), text('T')] }).instructions).toBe('S\nT');
+  },
+  'system messages in the middle, text of user and assistant': () =>
+    expect(
+      inputOf(
+        user('a'),
+        assistant(text('b'), text('c')),
+        { role: 'system', content: 'd' },
+        user([text('e'), text('f')]),
+      ),
+    ).toEqual([
+      user('a'),
+      { role: 'assistant', content: 'b' },
+      { role: 'assistant', content: 'c' },
+      { role: 'system', content: 'd' },
+      { role: 'user', content: ['e', 'f'].map((each) => ({ type: 'input_text', text: each })) },
+    ]),
+  '`max_tokens`, `temperature`, `top_p`, `metadata.user_id`': () =>
+    expect(writtenOf({ max_tokens: 7, temperature: 0.5, top_p: 0.25, metadata: { user_id: 'u' } })).toMatchObject({
+      max_output_tokens: 7,
+      temperature: 0.5,
+      top_p: 0.25,
+      user: 'u',
+    }),
+  '`stop_sequences`, `top_k`': () => {
+    refusesAll([
+      [{ stop_sequences: ['1'] }, 'stop_sequences'],
+      [{ top_k: 1 }, 'top_k'],
+    ]);
+    expect(writtenOf({ stop_sequences: [] })).not.toHaveProperty('stop');
+  },
+  'tools, `tool_choice`, `disable_parallel_tool_use`': () => {
+    const tool = { name: 'f', description: 'd', input_schema: schema };
+    const choice = { type: 'tool', name: 'f', disable_parallel_tool_use: true } as const;
+    const declaredTool = { type: 'function', name: 'f', description: 'd', parameters: schema };
+    expect(writtenOf({ tools: [tool, { ...tool, strict: true }], tool_choice: choice })).toMatchObject({
+      tools: [
+        { ...declaredTool, strict: false },
+        { ...declaredTool, strict: true },
+      ],
+      tool_choice: { type: 'function', name: 'f' },
+      parallel_tool_calls: false,
+    });
+    expect(writtenOf({ tools: [tool], tool_choice: { type: 'any' } }).tool_choice).toBe('required');
+  },
+  'calls and their results, images and documents in a result': () =>
+    expect(inputOf(user('x'), assistant(call), user([result([text('a'), image, paper])]))).toEqual([
+      user('x'),
+      calledItem,
+      resultItem([{ type: 'input_text', text: 'a' }, imagePart, filePart]),
+    ]),
+  'text before a result in one turn': () =>
+    expect(inputOf(user('x'), assistant(call), user([text('a'), result('b', { is_error: true })])).slice(2)).toEqual([
+      resultItem('Error: b'),
+      user('a'),
+    ]),
+  'text after a call in one turn': () =>
+    expect(inputOf(user('x'), assistant(call, text('a'))).slice(1)).toEqual([
+      calledItem,
+      { role: 'assistant', content: 'a' },
+    ]),
+  'images, PDF': () =>
+    expect(inputOf(user([image, paper]))).toEqual([{ role: 'user', content: [imagePart, filePart] }]),
+  'thinking with a signature of such an upstream': () =>
+    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: 'rs1:rs_1:e' }))).toEqual([
+      { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'a' }], encrypted_content: 'e' },
+    ]),
+  'thinking without a signature': () =>
+    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: '' }))).toEqual([
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'a' }] },
+    ]),
+  'thinking with another signature, redacted thinking': () =>
+    refusesAll([
+      [
+        { messages: [assistant({ type: 'thinking', thinking: 'a', signature: 'EqQB+/==' })] },
+        'messages.0.content.0.signature',
+      ],
+      [{ messages: [assistant({ type: 'redacted_thinking', data: 'a' })] }, 'messages.0.content.0'],
+    ]),
+  '`thinking` `disabled`, `adaptive`': () => {
+    const reasoningOf = (over: Partial<GenerateRequest>) => writtenOf(over).reasoning;
+    expect(reasoningOf({ thinking: { type: 'disabled' } })).toEqual({ effort: 'none' });
+    expect(reasoningOf({ thinking: { type: 'adaptive' }, output_config: { effort: 'high' } })).toEqual({
+      effort: 'high',
+      summary: 'auto',
+    });
+    refusesAll([[{ thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens']]);
+  },
+  '`output_config.format`': () => {
+    const formatOf = (of: object) =>
+      writtenOf({ output_config: { format: { type: 'json_schema', schema: of as Fields } } }).text;
+    expect(formatOf(schema)).toEqual({ format: { type: 'json_schema', name: 'answer', strict: true, schema } });
+    expect(formatOf({ type: 'object' })).toEqual({ format: { type: 'json_object' } });
+  },
+};
+
+const ofResponses: Examples = {
+  'text, calls, order of both': () =>
+    expect(
+      answered([answers.call('c', 'f', '{"a":1}'), answers.message(answers.said('x')), answers.call('d', 'f', '')])
+        .content,
+    ).toMatchObject([call, text('x'), { id: 'd', input: {} }]),
+  reasoning: () => {
+    const item = answers.reasoning({ ...answers.summary('y'), encrypted_content: 'e' });
+    expect(answered([item]).content).toEqual([{ type: 'thinking', thinking: 'y', signature: 'rs1:rs_01:e' }]);
+  },
+  'a refusal': () =>
+    expect(answered([answers.message({ type: 'refusal', refusal: 'No.' })]).content).toEqual([text('No.')]),
+  'calls of tools that the server runs itself': () =>
+    expect(answered([{ type: 'web_search_call', id: 'ws_1', status: 'completed' }]).content).toEqual([]),
+  'a call whose arguments are cut off by the end of the answer': () =>
+    expect(
+      answered([answers.message(answers.said('x')), answers.call('c', 'f', '{"a":')], { status: 'incomplete' }).content,
+    ).toEqual([text('x')]),
+  '`completed`, `incomplete`': () => {
+    const reasonOf = (output: readonly object[], status: string) => answered(output, { status }).stop_reason;
+    const words = answers.message(answers.said('x'));
+    expect([
+      reasonOf([words], 'completed'),
+      reasonOf([answers.call('c', 'f', '{}')], 'completed'),
+      reasonOf([words], 'incomplete'),
+    ]).toEqual(['end_turn', 'tool_use', 'max_tokens']);
+  },
+  '`incomplete` by a `content_filter`': () => {
+    const fields = { status: 'incomplete', incomplete_details: { reason: 'content_filter' } };
+    expect(() => answered([], fields)).toThrow(expect.objectContaining({ code: 'content_refused' }));
+    expect(answered([answers.message(answers.said('x'))], fields).stop_reason).toBe('end_turn');
+  },
+  '`failed`': () => {
+    const fields = { status: 'failed', error: { code: 'context_length_exceeded', message: 'x' } };
+    expect(() => answered([], fields)).toThrow(expect.objectContaining({ code: 'context_length_exceeded' }));
+  },
+  'tokens of input, output, cached input, reasoning': () =>
+    expect(answered([]).usage).toMatchObject({
+      input_tokens: 24,
+      cache_read_input_tokens: 4,
+      output_tokens: 57,
+      reasoning_tokens: 9,
+    }),
+};
+
 /** Chat completions and responses to messages. */
 
 const route = { chat: chatRoute, responses: responsesRoute };
@@ -666,6 +832,8 @@ const toResponsesClient: Examples = {
 const examples: Readonly<Record<string, Examples>> = {
   'A messages client on an `openai` upstream, of the request': toChat,
   'A messages client on an `openai` upstream, of the answer': ofChat,
+  'A messages client on an `openai` upstream of responses alone, of the request': toResponses,
+  'A messages client on an `openai` upstream of responses alone, of the answer': ofResponses,
   'A chat client on an `anthropic` upstream, of the request': fromChat,
   'A chat client on an `anthropic` upstream, of the answer': toChatClient,
   'A responses client on an `anthropic` upstream, of the request': fromResponses,

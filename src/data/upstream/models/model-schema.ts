@@ -106,8 +106,8 @@ const openai = z.strictObject({
   /** What it speaks: requests of these APIs pass as they are (contract L.1). */
   apis: set(['chat', 'responses', 'embeddings'])
     .refine(
-      (apis) => (apis.includes('embeddings') ? apis.length === 1 : apis.includes('chat')),
-      'has to have "chat", or "embeddings" alone',
+      (apis) => apis.length === 1 || (apis.length > 0 && !apis.includes('embeddings')),
+      'has to have "chat", "responses" or both, or "embeddings" alone',
     )
     .default(['chat']),
   /** Many servers know only the old name, newer models of OpenAI only the new one. */

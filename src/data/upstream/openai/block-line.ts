@@ -9,6 +9,8 @@ export interface Part {
   readonly arguments: ArgumentsEnd | null;
   /** Text that came while another block was being written. */
   waiting: string;
+  /** Of thinking; goes out at its end. */
+  signature: string;
   isWritten: boolean;
   hasEnded: boolean;
 }
@@ -26,7 +28,7 @@ export class BlockLine {
 
   begin(block: Part['block'], chunks: Chunk[]): Part {
     const end = block.type === 'tool_use' ? new ArgumentsEnd() : null;
-    const part: Part = { block, arguments: end, waiting: '', isWritten: false, hasEnded: false };
+    const part: Part = { block, arguments: end, waiting: '', signature: '', isWritten: false, hasEnded: false };
     while (this.#parts.length > 0 && isOver(this.#parts[0]!)) this.#endFirst(chunks);
     this.#parts.push(part);
     if (this.#parts.length === 1) this.#open(part, chunks);
@@ -78,6 +80,9 @@ export class BlockLine {
     const part = this.#parts.shift()!;
     // A call without arguments has the input `{}`.
     if (part.arguments !== null && !part.isWritten) this.#write(part, '{}', chunks);
+    const { signature } = part;
+    if (signature !== '')
+      chunks.push({ type: 'block_delta', index: this.ended, delta: { type: 'signature_delta', signature } });
     chunks.push({ type: 'block_stop', index: this.ended });
     part.hasEnded = true;
     this.ended += 1;

@@ -71,7 +71,7 @@ const callsOf = (calls: unknown, isCut: boolean, callId: CallId): readonly Answe
 };
 
 /** Undefined for what is no JSON. Numbers keep their digits. */
-const argumentsOf = (said: unknown): unknown => {
+export const argumentsOf = (said: unknown): unknown => {
   if (said == null || said === '') return {};
   if (typeof said !== 'string') return said;
   try {

@@ -4,6 +4,7 @@ import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../
 import { mergeTurns } from '../turns.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
+export type Content = string | readonly Fields[];
 
 /** How servers of the API differ. */
 export interface ChatDialect {
@@ -71,10 +72,14 @@ const resultOf = ({ tool_use_id, content, is_error }: InputBlock): Fields => {
   const blocks = (content ?? '') as string | readonly InputBlock[];
   const said = textContent(blocks);
   const tool_call_id = chatCallId(tool_use_id as string);
-  return { role: 'tool', tool_call_id, content: is_error === true ? failed(said) : said };
+  return { role: 'tool', tool_call_id, content: is_error === true ? failed(said, 'text') : said };
 };
 
-const failed = (said: string): string => (said === '' ? 'Error' : `Error: ${said}`);
+/** @param type of a part with text */
+export const failed = (said: Content, type: string): Content => {
+  if (typeof said !== 'string') return [{ type, text: 'Error:' }, ...said];
+  return said === '' ? 'Error' : `Error: ${said}`;
+};
 
 /** Some servers take text as a string alone. */
 const textContent = (content: string | readonly InputBlock[]): string =>
@@ -90,11 +95,16 @@ interface Source {
   readonly url: string;
 }
 
+/** Of an image or a document. */
+export const dataUrl = (block: InputBlock): string => {
+  const source = block.source as Source;
+  return source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
+};
+
 const partOf = (block: InputBlock): Fields => {
   const { type, text, title } = block;
   if (type === 'text') return { type, text };
-  const source = block.source as Source;
-  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
+  const url = dataUrl(block);
   if (type === 'image') return { type: 'image_url', image_url: { url } };
   return { type: 'file', file: { filename: title ?? 'document.pdf', file_data: url } };
 };
@@ -115,15 +125,17 @@ const nameOf = (type: ToolChoice['type'], name: string | undefined): unknown => 
   return type === 'any' ? 'required' : type;
 };
 
-/** A bare object type is JSON mode; every other schema is strict. */
+/** A bare object type; every other schema is strict. */
+export const isJsonMode = (schema: Fields): boolean => schema.type === 'object' && Object.keys(schema).length === 1;
+
 const formatOf = (output: GenerateRequest['output_config']): unknown => {
   const schema = output?.format?.schema;
   if (schema === undefined) return undefined;
-  if (schema.type === 'object' && Object.keys(schema).length === 1) return { type: 'json_object' };
+  if (isJsonMode(schema)) return { type: 'json_object' };
   return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
 };
 
-const effortOf = ({ thinking, output_config: output }: GenerateRequest): string | undefined => {
+export const effortOf = ({ thinking, output_config: output }: GenerateRequest): string | undefined => {
   if (thinking === undefined) return undefined;
   return thinking.type === 'disabled' ? 'none' : (output?.effort ?? 'medium');
 };

@@ -1,6 +1,20 @@
 import type { GenerateRequest, Inexpressible, InputBlock, Message, Tool } from '../port.ts';
+import { isSignature } from './reasoning-item.ts';
 
-const mostStops = 4;
+/** What differs between the APIs of such servers. */
+interface Expressive {
+  readonly mostStops: number;
+  readonly mediaInResults: boolean;
+  /** Of thinking. */
+  readonly isSignature: (signature: unknown) => boolean;
+}
+
+const chat: Expressive = { mostStops: 4, mediaInResults: false, isSignature: (signature) => signature === '' };
+const responses: Expressive = {
+  mostStops: 0,
+  mediaInResults: true,
+  isSignature: (signature) => signature === '' || isSignature(signature),
+};
 
 type Path = Inexpressible['path'];
 
@@ -8,14 +22,24 @@ const parameter = (path: Path, message: string): Inexpressible => ({ path, messa
 const block = (path: Path, message: string): Inexpressible => ({ path, message, code: 'unsupported_content_block' });
 
 /** Refused by name (contract L.3): a model that never sees it would answer another question. */
-export const inexpressible = (request: GenerateRequest): Inexpressible | null =>
-  inParameters(request) ?? inSystem(request.system) ?? inMessages(request.messages) ?? inTools(request.tools);
+export const inexpressible = (request: GenerateRequest): Inexpressible | null => inRequest(request, chat);
 
-const inParameters = (request: GenerateRequest): Inexpressible | null => {
+/** The same of a server that answers responses alone. */
+export const inexpressibleInResponses = (request: GenerateRequest): Inexpressible | null =>
+  inRequest(request, responses);
+
+const inRequest = (request: GenerateRequest, api: Expressive): Inexpressible | null =>
+  inParameters(request, api) ??
+  inSystem(request.system, api) ??
+  inMessages(request.messages, api) ??
+  inTools(request.tools);
+
+const inParameters = (request: GenerateRequest, { mostStops }: Expressive): Inexpressible | null => {
   const { top_k, stop_sequences: stops = [], thinking, output_config: output } = request;
   if (top_k !== undefined) return parameter(['top_k'], 'The API of this model has no such parameter.');
   if (stops.length > mostStops) {
-    return parameter(['stop_sequences'], `The API of this model takes at most ${mostStops} of them.`);
+    const most = mostStops === 0 ? 'has no such parameter' : `takes at most ${mostStops} of them`;
+    return parameter(['stop_sequences'], `The API of this model ${most}.`);
   }
   if (thinking?.type === 'enabled') {
     return parameter(['thinking', 'budget_tokens'], 'The API of this model takes an effort, and no budget.');
@@ -29,19 +53,19 @@ const inParameters = (request: GenerateRequest): Inexpressible | null => {
   return null;
 };
 
-const inSystem = (system: GenerateRequest['system']): Inexpressible | null =>
+const inSystem = (system: GenerateRequest['system'], api: Expressive): Inexpressible | null =>
   typeof system === 'string' || system === undefined
     ? null
-    : first(system, (each, at) => inBlock({ ...each, name: null }, ['system', at]));
+    : first(system, (each, at) => inBlock({ ...each, name: null }, ['system', at], api));
 
-const inMessages = (messages: readonly Message[]): Inexpressible | null =>
+const inMessages = (messages: readonly Message[], api: Expressive): Inexpressible | null =>
   first(messages, ({ content, output_config: hint }, at) => {
     const path = ['messages', at];
     if (hint?.effort != null) {
       return parameter([...path, 'output_config'], 'The API of this model has one effort for the whole request.');
     }
     if (typeof content === 'string') return null;
-    return first(content, (each, index) => inBlock(each, [...path, 'content', index]));
+    return first(content, (each, index) => inBlock(each, [...path, 'content', index], api));
   });
 
 /** Expressible fields by block type; `cache_control` is a hint, `caller` is added by G.4. */
@@ -55,22 +79,22 @@ const known: Readonly<Record<string, readonly string[]>> = {
 };
 const hints = ['type', 'cache_control'];
 
-const inBlock = (each: InputBlock, path: Path): Inexpressible | null => {
+const inBlock = (each: InputBlock, path: Path, api: Expressive): Inexpressible | null => {
   const names = known[each.type];
   if (names === undefined) return block(path, 'The API of this model has no such block.');
   const strange = strangeField(each, names);
   if (strange !== null) return parameter([...path, strange], 'The API of this model has no place for it.');
   switch (each.type) {
     case 'thinking':
-      if (each.signature === '') return null;
-      return parameter([...path, 'signature'], 'The API of this model has no signatures of thinking.');
+      if (api.isSignature(each.signature)) return null;
+      return parameter([...path, 'signature'], 'The API of this model has no such signatures of thinking.');
     case 'tool_use':
       if (each.caller === undefined || (each.caller as { type?: unknown }).type === 'direct') return null;
       return parameter([...path, 'caller'], 'Only calls of the model itself are known to its API.');
     case 'document':
       return inDocument(each, path);
     case 'tool_result':
-      return inResult(each.content, path);
+      return inResult(each.content, path, api);
     default:
       return null;
   }
@@ -90,12 +114,13 @@ const inDocument = ({ source }: InputBlock, path: Path): Inexpressible | null =>
     ? null
     : block([...path, 'source'], 'The API of this model takes documents as PDF alone.');
 
-const inResult = (content: unknown, path: Path): Inexpressible | null => {
+const inResult = (content: unknown, path: Path, api: Expressive): Inexpressible | null => {
   if (!Array.isArray(content)) return null;
   return first(content as InputBlock[], (each, at) => {
     const place = [...path, 'content', at];
-    if (each.type !== 'text') return block(place, 'The API of this model takes results of tools as text alone.');
-    return inBlock(each, place);
+    if (each.type !== 'text' && !api.mediaInResults)
+      return block(place, 'The API of this model takes results of tools as text alone.');
+    return inBlock(each, place, api);
   });
 };
 

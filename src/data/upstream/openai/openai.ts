@@ -1,16 +1,27 @@
 import { jsonText } from '../../../json/exact-number.ts';
 import type { ReachedOpenai } from '../models/model-schema.ts';
-import type { GenerateOptions, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';
-import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
+import type {
+  Answer,
+  Chunk,
+  GenerateOptions,
+  GenerateRequest,
+  Inexpressible,
+  Upstream,
+  WrittenRequest,
+} from '../port.ts';
+import { type StreamReader, streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
 import { Endpoint, type EndpointDependencies, type OwnHeaders } from '../transport/endpoint.ts';
 import { bodyIn } from '../transport/written.ts';
 import { ChatChunkReader } from './chat-chunks.ts';
 import { type CallId, readCompletion } from './chat-completion.ts';
-import { type ChatDialect, chatRequest } from './chat-request.ts';
-import { inexpressible } from './inexpressible.ts';
+import { chatRequest } from './chat-request.ts';
+import { inexpressible, inexpressibleInResponses } from './inexpressible.ts';
 import { passingChat } from './passing-chat.ts';
 import { passingEmbeddings } from './passing-embeddings.ts';
 import { passingResponses } from './passing-responses.ts';
+import { readResponse } from './responses-answer.ts';
+import { ResponseEventReader } from './responses-events.ts';
+import { responsesRequest } from './responses-request.ts';
 
 export interface OpenaiDependencies extends EndpointDependencies {
   readonly contextLength: number;
@@ -18,27 +29,50 @@ export interface OpenaiDependencies extends EndpointDependencies {
   readonly thinks: boolean;
 }
 
-const path = '/v1/chat/completions';
+/** From the form of messages into an API, and back. */
+interface Translator {
+  readonly path: string;
+  readonly inexpressible: (request: GenerateRequest) => Inexpressible | null;
+  request(request: GenerateRequest, stream: boolean): object;
+  answer(text: string, callId: CallId): Answer;
+  events(callId: CallId): StreamReader<Chunk>;
+}
+
+const throughChat = (declared: ReachedOpenai, { contextLength, thinks }: OpenaiDependencies): Translator => ({
+  path: '/v1/chat/completions',
+  inexpressible,
+  request: (request, stream) => chatRequest(request, stream, { maxTokensName: declared.max_tokens_name, thinks }),
+  answer: (text, callId) => readCompletion(text, contextLength, callId),
+  events: (callId) => new ChatChunkReader(contextLength, callId),
+});
+
+const throughResponses = ({ contextLength, thinks }: OpenaiDependencies): Translator => ({
+  path: '/v1/responses',
+  inexpressible: inexpressibleInResponses,
+  request: (request, stream) => responsesRequest(request, stream, thinks),
+  answer: (text, callId) => readResponse(text, contextLength, callId),
+  events: (callId) => new ResponseEventReader(contextLength, callId),
+});
 
 export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDependencies): Upstream => {
   const endpoint = new Endpoint(declared, ownHeaders, dependencies);
-  const { contextLength, thinks } = dependencies;
-  const dialect: ChatDialect = { maxTokensName: declared.max_tokens_name, thinks };
+  const isOfResponses = declared.apis.includes('responses') && !declared.apis.includes('chat');
+  const translator = isOfResponses ? throughResponses(dependencies) : throughChat(declared, dependencies);
   const bodyOf = (request: GenerateRequest, stream: boolean): Buffer =>
-    Buffer.from(jsonText(chatRequest(request, stream, dialect)));
+    Buffer.from(jsonText(translator.request(request, stream)));
   const outgoing = (request: GenerateRequest | WrittenRequest, stream: boolean) => ({
-    path,
+    path: translator.path,
     isTranslated: true,
     body: bodyIn(request) ?? bodyOf(request as GenerateRequest, stream),
   });
   return {
-    inexpressible,
+    inexpressible: translator.inexpressible,
     answer: (request, options) =>
       wholeAnswer(endpoint, outgoing(request, false), options, (document) =>
-        readCompletion(textOf(document), contextLength, callIds(options)),
+        translator.answer(textOf(document), callIds(options)),
       ),
     stream: (request, options) =>
-      streamedAnswer(endpoint, outgoing(request, true), options, new ChatChunkReader(contextLength, callIds(options))),
+      streamedAnswer(endpoint, outgoing(request, true), options, translator.events(callIds(options))),
     // The API does not count.
     written: (request, purpose) =>
       purpose === 'count' ? [null] : [{ body: bodyOf(request as GenerateRequest, purpose === 'stream') }],

@@ -1,0 +1,105 @@
+import { jsonText } from '../../../json/exact-number.ts';
+import { narrowCallId } from '../call-ids.ts';
+import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
+import type { Fields } from '../transport/fields.ts';
+import { type Content, dataUrl, effortOf, failed, isJsonMode } from './chat-request.ts';
+import { reasoningItem } from './reasoning-item.ts';
+
+/** For a request that is not `inexpressible`. @param thinks whether the model is declared to reason */
+export const responsesRequest = (request: GenerateRequest, stream: boolean, thinks: boolean): Fields => {
+  const { model, max_tokens, messages, system, temperature, top_p, tools, metadata, output_config: output } = request;
+  const schema = output?.format?.schema;
+  return {
+    model,
+    max_output_tokens: max_tokens,
+    instructions: system === undefined || system.length === 0 ? undefined : instructionsOf(system),
+    input: messages.flatMap(itemsOf),
+    temperature,
+    top_p,
+    ...(tools !== undefined && { tools: tools.map(functionOf), ...choiceOf(request.tool_choice) }),
+    text: schema && { format: formatOf(schema) },
+    ...(thinks && reasoningOf(request)),
+    user: metadata?.user_id,
+    store: false,
+    stream,
+  };
+};
+
+const instructionsOf = (system: string | readonly InputBlock[]): string =>
+  typeof system === 'string' ? system : system.map(({ text }) => text).join('\n');
+
+/** Tool results must follow the calls. */
+const itemsOf = ({ role, content }: Message): readonly Fields[] => {
+  if (typeof content === 'string') return [{ role, content }];
+  if (role === 'assistant') return content.flatMap(itemOf);
+  const results = content.filter(({ type }) => type === 'tool_result').map(resultOf);
+  const parts = content.filter(({ type }) => type !== 'tool_result');
+  return parts.length === 0 ? results : [...results, { role, content: contentOf(parts) }];
+};
+
+/** Of the assistant. Not every server takes the parts of its own answers as input; all take strings. */
+const itemOf = (block: InputBlock): readonly Fields[] => {
+  switch (block.type) {
+    case 'tool_use': {
+      const { id, name, input } = block;
+      return [{ type: 'function_call', call_id: narrowCallId(id as string), name, arguments: jsonText(input) }];
+    }
+    case 'thinking': {
+      const { thinking, signature } = block as unknown as { thinking: string; signature: string };
+      return thinking === '' && signature === '' ? [] : [reasoningItem(thinking, signature)];
+    }
+    default:
+      return [{ role: 'assistant', content: block.text }];
+  }
+};
+
+/** The API has no field for a failure. */
+const resultOf = ({ tool_use_id, content, is_error }: InputBlock): Fields => {
+  const call_id = narrowCallId(tool_use_id as string);
+  const blocks = (content ?? '') as string | readonly InputBlock[];
+  const output = blocks.length === 0 ? '' : contentOf(blocks);
+  return { type: 'function_call_output', call_id, output: is_error === true ? failed(output, 'input_text') : output };
+};
+
+const contentOf = (blocks: string | readonly InputBlock[]): Content => {
+  if (typeof blocks === 'string') return blocks;
+  const [only] = blocks;
+  return blocks.length === 1 && only!.type === 'text' ? (only!.text as string) : blocks.map(partOf);
+};
+
+const partOf = (block: InputBlock): Fields => {
+  if (block.type === 'text') return { type: 'input_text', text: block.text };
+  const url = dataUrl(block);
+  // Some servers insist on `detail`.
+  if (block.type === 'image') return { type: 'input_image', image_url: url, detail: 'auto' };
+  return { type: 'input_file', filename: block.title ?? 'document.pdf', file_data: url };
+};
+
+/** Without `strict`, a server may take a schema for strict, and refuse it or change it. */
+const functionOf = ({ name, description, input_schema, strict }: Tool): Fields => ({
+  type: 'function',
+  name,
+  description,
+  parameters: input_schema,
+  strict: strict ?? false,
+});
+
+const choiceOf = (choice: ToolChoice | undefined): Fields => {
+  if (choice === undefined) return {};
+  const { type, name, disable_parallel_tool_use: once } = choice;
+  const tool_choice = type === 'tool' ? { type: 'function', name } : type === 'any' ? 'required' : type;
+  return { tool_choice, ...(once === true && { parallel_tool_calls: false }) };
+};
+
+const formatOf = (schema: Fields): Fields =>
+  isJsonMode(schema) ? { type: 'json_object' } : { type: 'json_schema', name: 'answer', strict: true, schema };
+
+/** Such models think unasked, so what they need of it on the next turn is requested too. */
+const reasoningOf = (request: GenerateRequest): Fields => {
+  const effort = effortOf(request);
+  if (effort === 'none') return { reasoning: { effort } };
+  const include = ['reasoning.encrypted_content'];
+  if (effort === undefined) return { include };
+  const isShown = request.thinking?.display !== 'omitted';
+  return { reasoning: { effort, ...(isShown && { summary: 'auto' }) }, include };
+};

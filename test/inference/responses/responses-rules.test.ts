@@ -48,7 +48,7 @@ describe('is refused by name', () => {
     ['text.style', body({ text: { style: 'x' } })],
     ['text.format.type', body({ text: { format: { type: 'grammar' } } })],
     ['text.format.mode', body({ text: { format: { type: 'json_schema', name: 'n', schema: {}, mode: 'x' } } })],
-    ['reasoning.summary', body({ reasoning: { summary: 'concise' } })],
+    ['reasoning.summary', body({ reasoning: { summary: 'brief' } })],
     ['reasoning.generate_summary', body({ reasoning: { generate_summary: 'auto' } })],
     ['reasoning.mode', body({ reasoning: { mode: 'pro' } })],
     ['tools.0.type', body({ tools: [{ type: 'web_search' }] })],
@@ -165,6 +165,7 @@ test('what changes nothing is taken', async () => {
     previous_response_id: null,
     conversation: null,
     nobody: null,
+    client_metadata: { 'x-codex-turn-metadata': '{"sandbox":"none"}', session_id: 's', model: 'x' },
   };
   const { status, body: answer } = await send(route, body(hints));
   expect([status, answer.store, answer.metadata]).toEqual([200, false, { a: 'b' }]);
@@ -375,6 +376,17 @@ describe('the model is asked', () => {
       await send(route, body({ reasoning }));
     }
     expect(upstream.requests.map(({ thinking }) => thinking?.type)).toEqual(['adaptive', 'disabled', undefined]);
+  });
+
+  test.each(['concise', 'detailed'])('for a %s summary as for any', async (summary) => {
+    const { route, upstream } = routed();
+    const answers = [];
+    for (const each of ['auto', summary]) answers.push(await send(route, body({ reasoning: { summary: each } })));
+    expect(answers.map(({ status, body: { reasoning } }) => [status, reasoning.summary])).toEqual([
+      [200, 'auto'],
+      [200, summary],
+    ]);
+    expect(upstream.requests[1]).toEqual(upstream.requests[0]);
   });
 
   test('with all digits of its numbers', async () => {

@@ -42,14 +42,14 @@ const format = taggedUnion('type', 'unsupported_parameter', [
   namedFields({ type: z.literal('json_schema'), ...schemaFormat }),
 ]);
 
-/** No model here writes a shorter summary. */
+/** All as `auto`: no model here writes summaries of other lengths. */
 const summary = z
   .string()
-  .refine((value) => value === 'auto' || value === 'detailed', {
+  .refine((value) => ['auto', 'concise', 'detailed'].includes(value), {
     params: { code: 'unsupported_parameter' },
-    error: 'Only "auto" and "detailed" are supported.',
+    error: 'Only "auto", "concise" and "detailed" are supported.',
   })
-  .meta({ enum: ['auto', 'detailed'] })
+  .meta({ enum: ['auto', 'concise', 'detailed'] })
   .nullish();
 
 const someUser = {
@@ -80,6 +80,8 @@ export const responsesBody = namedFields({
   include: list(only('reasoning.encrypted_content')).nullish(),
   user: userId,
   safety_identifier: userId,
+  // Codex names its session and turn: nothing that a model reads.
+  client_metadata: z.record(z.string(), z.unknown()).nullish(),
   ...hints,
   store: only(false),
   truncation: only('disabled'),

@@ -27,6 +27,7 @@ const isOfBody = nameSet([
   'truncation',
   'context_management',
   'moderation',
+  'client_metadata',
 ]);
 
 /** What a model reads of a passing response, in order. */

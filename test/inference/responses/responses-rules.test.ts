@@ -25,6 +25,7 @@ const user = { role: 'user', content: 'Hello' };
 const said = (...items: readonly object[]) => body({ input: [user, ...items] });
 const parts = (...content: readonly object[]) => body({ input: [{ role: 'user', content }] });
 const tool = { type: 'function', name: 'f', parameters: { type: 'object' }, strict: true };
+const space = (name: string, ...tools: readonly object[]) => ({ type: 'namespace', name, description: 'N', tools });
 const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' };
 const result = { type: 'function_call_output', call_id: 'a', output: 'x' };
 const png = 'data:image/png;base64,AAAA';
@@ -60,7 +61,10 @@ describe('is refused by name', () => {
     ['input.1.type', said({ type: 'item_reference', id: 'msg_1' })],
     ['input.1.type', said({ type: 'computer_call', id: 'x' })],
     ['input.1.phase', said({ role: 'assistant', content: 'x', phase: 'commentary' })],
-    ['input.1.namespace', said({ ...call, namespace: 'n' }, result)],
+    ['tools.1.tools.0.type', body({ tools: [tool, space('n', { type: 'custom', name: 'c' })] })],
+    ['tools.0.tools.1.defer_loading', body({ tools: [space('n', tool, { ...tool, name: 'g', defer_loading: true })] })],
+    ['tools.0.strict', body({ tools: [{ ...space('n', tool), strict: true }] })],
+    ['input.1.caller', said({ ...call, caller: { type: 'direct' } }, result)],
     ['input.2.caller', said(call, { ...result, caller: { type: 'program', caller_id: 'x' } })],
     [
       'input.1.content.0.annotations',

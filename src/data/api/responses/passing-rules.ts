@@ -6,6 +6,7 @@ import { mostTurns } from '../../questions/served-tools.ts';
 import type { PassingRules } from '../../request/passing.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { unnamedMaximum } from '../translation/translated-task.ts';
+import type { CalledNames } from './namespaces.ts';
 import { passingResponsesBody } from './passing-schema.ts';
 import type { Repeated } from './response-text.ts';
 import { walkResponse } from './walk.ts';
@@ -15,6 +16,8 @@ export interface ResponsesSaid {
   /** Null for an upstream that repeats it itself. */
   readonly repeated: Repeated | null;
   readonly asSummary: boolean;
+  /** Of functions in namespaces; empty where the upstream knows these. */
+  readonly called: CalledNames;
 }
 
 const { input, store, include, max_output_tokens: most } = named('input', 'store', 'include', 'max_output_tokens');
@@ -82,6 +85,8 @@ const inclusion = (tape: Document): Edit => {
   return tape.is(asked, Kind.array) ? tape.inserted(asked, `"${encrypted}"`) : tape.replaced(asked, `["${encrypted}"]`);
 };
 
+const passed: ResponsesSaid = { repeated: null, asSummary: false, called: new Map() };
+
 export const passingResponses: PassingRules<ResponsesSaid> = {
   as: 'responses',
   family: 'chat',
@@ -113,5 +118,5 @@ export const passingResponses: PassingRules<ResponsesSaid> = {
   },
   hidesUsage: () => false,
   addsReasoning,
-  said: () => ({ repeated: null, asSummary: false }),
+  said: () => passed,
 };

@@ -22,14 +22,23 @@ import { inputItem } from './input-items.ts';
 
 /** The body of `POST /v1/responses` (contract G.7). Values are judged after the translation. */
 
-const tool = taggedUnion('type', 'unsupported_parameter', [
-  namedFields({
-    type: z.literal('function'),
-    ...declared,
-    async: only(false),
-    defer_loading: only(false),
-  }),
-]);
+const functionTool = namedFields({
+  type: z.literal('function'),
+  ...declared,
+  async: only(false),
+  defer_loading: only(false),
+});
+export type FunctionTool = z.output<typeof functionTool>;
+
+const namespaceTool = namedFields({
+  type: z.literal('namespace'),
+  name: z.string().min(1).max(256),
+  description: z.string().nullish(),
+  tools: list(taggedUnion('type', 'unsupported_parameter', [functionTool])),
+});
+
+const tool = taggedUnion('type', 'unsupported_parameter', [functionTool, namespaceTool]);
+export type ResponsesTool = z.output<typeof tool>;
 
 const toolChoice = textOr(
   simpleChoice,

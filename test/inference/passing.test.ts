@@ -336,6 +336,8 @@ describe('count_tokens', () => {
 
   test.each([
     ['it has none', says('{}', 'application/json', 404)],
+    ['it has none for this method', says('{}', 'application/json', 405)],
+    ['it does not implement it', says('{}', 'application/json', 501)],
     ['it says something else', says('{"input_tokens":"many"}')],
   ])('is estimated where %s', async (_, how) => {
     upstream.respond = how;

@@ -12,6 +12,7 @@ const ownData = new Set([
   'prompt',
   'prediction',
   'metadata',
+  'client_metadata',
   'response_format',
   'text',
   'output_config',

@@ -130,7 +130,8 @@ class Asking<Said> {
       const request = translatedRequest(sent, hosted);
       return translatedReply({ upstream, request }, isStreamed, generation, timing);
     }
-    const passed = { body: sent.body, id, model: name, headers, hidesUsage: sent.hidesUsage };
+    const { body, hidesUsage, addsReasoning } = sent;
+    const passed = { body, id, model: name, headers, hidesUsage, addsReasoning };
     return passedReply(upstream.passing![api.rules.passing.as]!, passed, isStreamed, generation, timing);
   }
 }

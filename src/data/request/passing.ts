@@ -44,6 +44,8 @@ export interface PassingRules<Said> {
   readonly edits: (tape: Document, hosted: ConnectedModel) => readonly Edit[];
   /** Whether an edit asks for usage that the client does not want. */
   readonly hidesUsage: (tape: Document) => boolean;
+  /** Whether an edit asks for encrypted reasoning that the client does not ask for; absent if none does. */
+  readonly addsReasoning?: (tape: Document, hosted: ConnectedModel) => boolean;
   readonly said: (tape: Document, model: string) => Said;
 }
 
@@ -125,7 +127,11 @@ export const passingReader = <Said>(rules: PassingRules<Said>) => {
       images: pricesImages(hosted.model) ? imagesIn(tape, rules.conversation) : 0,
       searches: counted.searches,
       refusal: null,
-      sent: { body: edited(bytes, edits), hidesUsage: rules.hidesUsage(tape) },
+      sent: {
+        body: edited(bytes, edits),
+        hidesUsage: rules.hidesUsage(tape),
+        addsReasoning: rules.addsReasoning?.(tape, hosted) ?? false,
+      },
     };
   };
 };

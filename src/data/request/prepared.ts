@@ -12,6 +12,8 @@ export type Sent =
       readonly body: Buffer;
       /** Whether only Weir asked for the stream's usage. */
       readonly hidesUsage: boolean;
+      /** Whether only Weir asked for encrypted reasoning. */
+      readonly addsReasoning: boolean;
     }
   | {
       readonly request: GenerateRequest;

@@ -167,6 +167,8 @@ export interface PassedRequest {
   readonly id: string;
   readonly model: string;
   readonly hidesUsage?: boolean | undefined;
+  /** Only Weir asks for encrypted reasoning: an upstream that refuses it is asked again without. */
+  readonly addsReasoning?: boolean | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 

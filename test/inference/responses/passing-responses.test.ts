@@ -29,7 +29,8 @@ beforeAll(async () => {
   stage = await passingStage(apiKey, (remote, owner) => {
     const upstream = { kind: 'openai', ...remote, apis: ['chat', 'responses'] };
     return [
-      { id: 'passing', upstream },
+      { id: 'passing', upstream, supported_features: ['tools', 'structured_outputs'] },
+      { id: 'thinking', upstream },
       { id: 'dedicated', upstream, dedicated_to: owner },
     ];
   });
@@ -49,6 +50,10 @@ describe('the request', () => {
     ['"input":"x"', '{"store":false,"model":"theirs","input":"x"}'],
     ['"input":"x","store":null', '{"model":"theirs","input":"x","store":false}'],
     ['"input":"x","store":false,"zzz": [1.0, 1E+2]', '{"model":"theirs","input":"x","store":false,"zzz": [1.0, 1E+2]}'],
+    [
+      '"input":"x","store":false,"client_metadata":{"file_id":"x"},"reasoning":{"summary":"concise"}',
+      '{"model":"theirs","input":"x","store":false,"client_metadata":{"file_id":"x"},"reasoning":{"summary":"concise"}}',
+    ],
     ['"policy_ids":[],"input":[{"type":"x"}],"store":false', '{"model":"theirs","input":[{"type":"x"}],"store":false}'],
   ])('with %s arrives as it is, but is not to be kept', async (fields, expected) => {
     const { status, text } = await post(`{"model":"passing",${fields}}`);
@@ -158,6 +163,7 @@ describe('the request', () => {
     [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'x' }] }],
     [{ type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}' }],
     [{ id: null, type: 'message', role: 'user', content: 'x' }],
+    [{ role: 'user', content: 'x', client_metadata: { container_id: 'x' } }],
   ])('%j names no state: all of it is there', async (item) => {
     const { status, text } = await post(say({ input: [item] }));
     expect(status, text).toBe(200);

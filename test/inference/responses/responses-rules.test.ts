@@ -25,6 +25,7 @@ const user = { role: 'user', content: 'Hello' };
 const said = (...items: readonly object[]) => body({ input: [user, ...items] });
 const parts = (...content: readonly object[]) => body({ input: [{ role: 'user', content }] });
 const tool = { type: 'function', name: 'f', parameters: { type: 'object' }, strict: true };
+const space = (name: string, ...tools: readonly object[]) => ({ type: 'namespace', name, description: 'N', tools });
 const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' };
 const result = { type: 'function_call_output', call_id: 'a', output: 'x' };
 const png = 'data:image/png;base64,AAAA';
@@ -48,7 +49,7 @@ describe('is refused by name', () => {
     ['text.style', body({ text: { style: 'x' } })],
     ['text.format.type', body({ text: { format: { type: 'grammar' } } })],
     ['text.format.mode', body({ text: { format: { type: 'json_schema', name: 'n', schema: {}, mode: 'x' } } })],
-    ['reasoning.summary', body({ reasoning: { summary: 'concise' } })],
+    ['reasoning.summary', body({ reasoning: { summary: 'brief' } })],
     ['reasoning.generate_summary', body({ reasoning: { generate_summary: 'auto' } })],
     ['reasoning.mode', body({ reasoning: { mode: 'pro' } })],
     ['tools.0.type', body({ tools: [{ type: 'web_search' }] })],
@@ -60,7 +61,10 @@ describe('is refused by name', () => {
     ['input.1.type', said({ type: 'item_reference', id: 'msg_1' })],
     ['input.1.type', said({ type: 'computer_call', id: 'x' })],
     ['input.1.phase', said({ role: 'assistant', content: 'x', phase: 'commentary' })],
-    ['input.1.namespace', said({ ...call, namespace: 'n' }, result)],
+    ['tools.1.tools.0.type', body({ tools: [tool, space('n', { type: 'custom', name: 'c' })] })],
+    ['tools.0.tools.1.defer_loading', body({ tools: [space('n', tool, { ...tool, name: 'g', defer_loading: true })] })],
+    ['tools.0.strict', body({ tools: [{ ...space('n', tool), strict: true }] })],
+    ['input.1.caller', said({ ...call, caller: { type: 'direct' } }, result)],
     ['input.2.caller', said(call, { ...result, caller: { type: 'program', caller_id: 'x' } })],
     [
       'input.1.content.0.annotations',
@@ -165,6 +169,7 @@ test('what changes nothing is taken', async () => {
     previous_response_id: null,
     conversation: null,
     nobody: null,
+    client_metadata: { 'x-codex-turn-metadata': '{"sandbox":"none"}', session_id: 's', model: 'x' },
   };
   const { status, body: answer } = await send(route, body(hints));
   expect([status, answer.store, answer.metadata]).toEqual([200, false, { a: 'b' }]);
@@ -375,6 +380,17 @@ describe('the model is asked', () => {
       await send(route, body({ reasoning }));
     }
     expect(upstream.requests.map(({ thinking }) => thinking?.type)).toEqual(['adaptive', 'disabled', undefined]);
+  });
+
+  test.each(['concise', 'detailed'])('for a %s summary as for any', async (summary) => {
+    const { route, upstream } = routed();
+    const answers = [];
+    for (const each of ['auto', summary]) answers.push(await send(route, body({ reasoning: { summary: each } })));
+    expect(answers.map(({ status, body: { reasoning } }) => [status, reasoning.summary])).toEqual([
+      [200, 'auto'],
+      [200, summary],
+    ]);
+    expect(upstream.requests[1]).toEqual(upstream.requests[0]);
   });
 
   test('with all digits of its numbers', async () => {

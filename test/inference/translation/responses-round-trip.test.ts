@@ -167,6 +167,7 @@ describe('an answer', () => {
       createdAt: 1,
       repeated: repeatedOf({ model: 'm', input: 'Hello' }),
       asSummary,
+      called: new Map(),
       now: () => 2,
     });
   const wholeOf = (answer: Answer, asSummary = false) =>

@@ -675,6 +675,7 @@ const form = {
       createdAt: 1,
       repeated: repeatedOf({ model: 'm', input: 'x' }),
       asSummary: false,
+      called: new Map(),
       now: () => 2,
     }),
 };
@@ -791,6 +792,20 @@ const fromResponses: Examples = {
     }
   },
   '`reasoning.effort`': efforts('responses', (effort) => ({ reasoning: { effort } })),
+  'functions in a `namespace`': () =>
+    arrives(
+      'responses',
+      { tools: [{ type: 'namespace', name: 'n', description: 'N', tools: [{ type: 'function', ...declared }] }] },
+      { tools: [{ ...asTool, name: 'n__f', description: 'N\n\nd' }] },
+    ),
+  '`reasoning.summary`: `concise`, `detailed`': async () => {
+    for (const summary of ['auto', 'concise', 'detailed'])
+      await arrives('responses', { reasoning: { summary } }, { thinking: { type: 'adaptive' } });
+  },
+  '`client_metadata`': async () => {
+    const { request } = await asked('responses', { client_metadata: { a: 'b' } });
+    expect(request).toEqual((await asked('responses', {})).request);
+  },
   '`text.format`': () =>
     arrives(
       'responses',

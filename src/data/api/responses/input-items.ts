@@ -73,6 +73,7 @@ const functionCall = namedFields({
   type: z.literal('function_call'),
   call_id: z.string().min(1),
   name: z.string().min(1),
+  namespace: z.string().max(256).nullish(),
   arguments: z.string(),
   id,
   status,

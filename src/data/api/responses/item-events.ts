@@ -1,5 +1,5 @@
-import type { AnswerBlock, Delta } from '../../upstream/port.ts';
-import { beginningItem, outputItem, outputText, reasoningText, summaryText } from './output-items.ts';
+import type { Delta } from '../../upstream/port.ts';
+import { beginningItem, type OutputBlock, outputItem, outputText, reasoningText, summaryText } from './output-items.ts';
 import type { ItemStatus } from './response-text.ts';
 
 /** @param members as JSON, beyond type and number */
@@ -18,7 +18,7 @@ export interface ItemEvents {
   readonly end: (status: ItemStatus) => { readonly events: string; readonly item: string };
 }
 
-export const itemEvents = (emit: Emit, block: AnswerBlock, place: ItemPlace): ItemEvents => {
+export const itemEvents = (emit: Emit, block: OutputBlock, place: ItemPlace): ItemEvents => {
   const content = contentEvents(emit, block, place);
   return {
     begin: () => {
@@ -41,11 +41,11 @@ interface ContentEvents {
   readonly begin: () => string;
   readonly delta: (delta: Delta) => string;
   readonly end: (status: ItemStatus) => string;
-  readonly whole: () => AnswerBlock;
+  readonly whole: () => OutputBlock;
   readonly said: () => string;
 }
 
-const contentEvents = (emit: Emit, block: AnswerBlock, place: ItemPlace): ContentEvents => {
+const contentEvents = (emit: Emit, block: OutputBlock, place: ItemPlace): ContentEvents => {
   const where = `"item_id":${JSON.stringify(place.id)},"output_index":${place.index}`;
   switch (block.type) {
     case 'text':
@@ -80,7 +80,7 @@ const textEvents = (emit: Emit, item: string): ContentEvents => {
   };
 };
 
-const callEvents = (emit: Emit, where: string, block: Extract<AnswerBlock, { type: 'tool_use' }>): ContentEvents => {
+const callEvents = (emit: Emit, where: string, block: Extract<OutputBlock, { type: 'tool_use' }>): ContentEvents => {
   let input = '';
   const say = (piece: string): string => {
     if (piece === '') return '';

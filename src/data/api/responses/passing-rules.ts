@@ -1,9 +1,12 @@
 import { type Document, Kind } from '../../../json/document.ts';
+import type { Edit } from '../../../json/edits.ts';
 import { named, nameSet } from '../../../json/names.ts';
 import { keptMembers, stateFinder } from '../../questions/kept-state.ts';
 import { mostTurns } from '../../questions/served-tools.ts';
 import type { PassingRules } from '../../request/passing.ts';
+import type { ConnectedModel } from '../../upstream/connect.ts';
 import { unnamedMaximum } from '../translation/translated-task.ts';
+import type { CalledNames } from './namespaces.ts';
 import { passingResponsesBody } from './passing-schema.ts';
 import type { Repeated } from './response-text.ts';
 import { walkResponse } from './walk.ts';
@@ -13,9 +16,12 @@ export interface ResponsesSaid {
   /** Null for an upstream that repeats it itself. */
   readonly repeated: Repeated | null;
   readonly asSummary: boolean;
+  /** Of functions in namespaces; empty where the upstream knows these. */
+  readonly called: CalledNames;
 }
 
-const { input, store, max_output_tokens: most } = named('input', 'store', 'max_output_tokens');
+const { input, store, include, max_output_tokens: most } = named('input', 'store', 'include', 'max_output_tokens');
+const encrypted = Buffer.from('reasoning.encrypted_content');
 const { type, id, reasoning, item_reference: reference } = named('type', 'id', 'reasoning', 'item_reference');
 const authorization = Buffer.from('authorization');
 
@@ -39,7 +45,7 @@ const stateIn = stateFinder({
       return !tape.isGiven(credential) || tape.string(credential) === '';
     },
   },
-  ownData: ['text', 'arguments', 'parameters', 'schema', 'metadata', 'file_data', 'data'],
+  ownData: ['text', 'arguments', 'parameters', 'schema', 'metadata', 'client_metadata', 'file_data', 'data'],
 });
 
 /** Not content: an upstream that keeps the item needs only its id. */
@@ -60,6 +66,26 @@ const isReference = (tape: Document, item: number): boolean => {
   });
   return said === -1;
 };
+
+const losesStore = (tape: Document, { model }: ConnectedModel): boolean =>
+  model.dedicated_to === undefined && !tape.is(tape.member(0, store), Kind.false);
+
+/** What is not stored has to come back with the next turn. */
+const addsReasoning = (tape: Document, hosted: ConnectedModel): boolean => {
+  if (!losesStore(tape, hosted) || !hosted.model.supported_features.includes('reasoning')) return false;
+  const asked = tape.member(0, include);
+  // The upstream judges what is no list.
+  if (tape.isGiven(asked) && !tape.is(asked, Kind.array)) return false;
+  return tape.firstItem(asked, (item) => (tape.says(item, encrypted) ? item : -1)) === -1;
+};
+
+const inclusion = (tape: Document): Edit => {
+  const asked = tape.member(0, include);
+  if (asked === -1) return tape.inserted(0, `"include":["${encrypted}"]`);
+  return tape.is(asked, Kind.array) ? tape.inserted(asked, `"${encrypted}"`) : tape.replaced(asked, `["${encrypted}"]`);
+};
+
+const passed: ResponsesSaid = { repeated: null, asSummary: false, called: new Map() };
 
 export const passingResponses: PassingRules<ResponsesSaid> = {
   as: 'responses',
@@ -84,11 +110,13 @@ export const passingResponses: PassingRules<ResponsesSaid> = {
   },
   turns: ({ isServed }) => (isServed ? mostTurns : 1),
   // Providers store answers by default, in an account that is not the caller's.
-  edits: (tape, { model }) => {
+  edits: (tape, hosted) => {
+    if (!losesStore(tape, hosted)) return [];
     const said = tape.member(0, store);
-    if (model.dedicated_to !== undefined || tape.is(said, Kind.false)) return [];
-    return [said === -1 ? tape.inserted(0, '"store":false') : tape.replaced(said, 'false')];
+    const stored = said === -1 ? tape.inserted(0, '"store":false') : tape.replaced(said, 'false');
+    return addsReasoning(tape, hosted) ? [stored, inclusion(tape)] : [stored];
   },
   hidesUsage: () => false,
-  said: () => ({ repeated: null, asSummary: false }),
+  addsReasoning,
+  said: () => passed,
 };

@@ -1,7 +1,8 @@
 import { jsonText } from '../../../json/exact-number.ts';
 import type { Usage } from '../../../tokens.ts';
 import type { StopReason } from '../../upstream/port.ts';
-import type { ResponsesBody } from './responses-schema.ts';
+import type { CalledNames } from './namespaces.ts';
+import type { FunctionTool, ResponsesBody, ResponsesTool } from './responses-schema.ts';
 
 /** Constant from the first event to the last. */
 export interface Repeated {
@@ -28,13 +29,7 @@ export const repeatedOf = (request: ResponsesBody): Repeated => ({
     temperature: request.temperature ?? null,
     text: { format: formatOf(request.text?.format), verbosity: 'medium' },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: (request.tools ?? []).map(({ name, description, parameters, strict }) => ({
-      type: 'function',
-      name,
-      description: description ?? null,
-      parameters: parameters ?? null,
-      strict: strict ?? null,
-    })),
+    tools: (request.tools ?? []).map(toolOf),
     top_p: request.top_p ?? null,
     truncation: 'disabled',
     frequency_penalty: 0,
@@ -42,6 +37,20 @@ export const repeatedOf = (request: ResponsesBody): Repeated => ({
   }),
   afterUsage: members({ user: request.user ?? null, metadata: request.metadata ?? {}, access_programs: null }),
 });
+
+const functionOf = ({ name, description, parameters, strict }: FunctionTool): object => ({
+  type: 'function',
+  name,
+  description: description ?? null,
+  parameters: parameters ?? null,
+  strict: strict ?? null,
+});
+
+const toolOf = (tool: ResponsesTool): object => {
+  if (tool.type === 'function') return functionOf(tool);
+  const { type, name, description, tools } = tool;
+  return { type, name, description: description ?? null, tools: tools.map(functionOf) };
+};
 
 type Format = NonNullable<ResponsesBody['text']>['format'];
 
@@ -56,6 +65,8 @@ export interface ResponseEnvelope {
   readonly createdAt: number;
   readonly repeated: Repeated;
   readonly asSummary: boolean;
+  /** Of functions in namespaces. */
+  readonly called: CalledNames;
   readonly now: () => number;
 }
 

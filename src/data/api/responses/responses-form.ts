@@ -7,7 +7,7 @@ import { AnswerWithheld } from '../../reply/upstream-refusal.ts';
 import type { Answer, Chunk } from '../../upstream/port.ts';
 import { documentIn } from '../../upstream/transport/event-frames.ts';
 import { type Emit, type ItemEvents, itemEvents } from './item-events.ts';
-import { itemId, outputItem } from './output-items.ts';
+import { asCalled, itemId, outputItem } from './output-items.ts';
 import { type ResponseEnvelope, responseText, statusAfter } from './response-text.ts';
 
 export const responsesForm = (envelope: ResponseEnvelope): AnswerForm => {
@@ -31,8 +31,9 @@ export const responsesForm = (envelope: ResponseEnvelope): AnswerForm => {
 
 const wholeResponse = (envelope: ResponseEnvelope, { content, stop_reason, usage }: Answer): string => {
   const status = statusAfter(stop_reason);
-  const { id, asSummary } = envelope;
-  const items = content.map((block, index) => {
+  const { id, asSummary, called } = envelope;
+  const items = content.map((made, index) => {
+    const block = asCalled(made, called);
     // Only the last item can have been cut off.
     const ended = index === content.length - 1 ? status : 'completed';
     return JSON.stringify(outputItem(block, itemId(id, block.type, index), { status: ended, asSummary }));
@@ -64,8 +65,9 @@ const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((c
         // An item followed by another was not cut off.
         const before = close('completed');
         const index = items.length;
-        const { id, asSummary } = envelope;
-        open = itemEvents(emit, chunk.block, { id: itemId(id, chunk.block.type, index), index, asSummary });
+        const { id, asSummary, called } = envelope;
+        const block = asCalled(chunk.block, called);
+        open = itemEvents(emit, block, { id: itemId(id, block.type, index), index, asSummary });
         return before + open.begin();
       }
       case 'block_delta': {

@@ -1,5 +1,6 @@
 import type { RequestRules } from '../../request/prepare.ts';
 import { translatedRules } from '../translation/translated-task.ts';
+import { flatTools } from './namespaces.ts';
 import { passingResponses, type ResponsesSaid } from './passing-rules.ts';
 import { repeatedOf } from './response-text.ts';
 import { responsesBody } from './responses-schema.ts';
@@ -11,6 +12,10 @@ export const responsesRules: RequestRules<ResponsesSaid> = {
     schema: responsesBody,
     translate: responsesToMessages,
     maximumOf: ({ max_output_tokens: most }) => most,
-    said: (request) => ({ repeated: repeatedOf(request), asSummary: request.reasoning?.summary != null }),
+    said: (request) => ({
+      repeated: repeatedOf(request),
+      asSummary: request.reasoning?.summary != null,
+      called: flatTools(request.tools ?? []).called,
+    }),
   }),
 };

@@ -22,14 +22,23 @@ import { inputItem } from './input-items.ts';
 
 /** The body of `POST /v1/responses` (contract G.7). Values are judged after the translation. */
 
-const tool = taggedUnion('type', 'unsupported_parameter', [
-  namedFields({
-    type: z.literal('function'),
-    ...declared,
-    async: only(false),
-    defer_loading: only(false),
-  }),
-]);
+const functionTool = namedFields({
+  type: z.literal('function'),
+  ...declared,
+  async: only(false),
+  defer_loading: only(false),
+});
+export type FunctionTool = z.output<typeof functionTool>;
+
+const namespaceTool = namedFields({
+  type: z.literal('namespace'),
+  name: z.string().min(1).max(256),
+  description: z.string().nullish(),
+  tools: list(taggedUnion('type', 'unsupported_parameter', [functionTool])),
+});
+
+const tool = taggedUnion('type', 'unsupported_parameter', [functionTool, namespaceTool]);
+export type ResponsesTool = z.output<typeof tool>;
 
 const toolChoice = textOr(
   simpleChoice,
@@ -42,14 +51,14 @@ const format = taggedUnion('type', 'unsupported_parameter', [
   namedFields({ type: z.literal('json_schema'), ...schemaFormat }),
 ]);
 
-/** No model here writes a shorter summary. */
+/** All as `auto`: no model here writes summaries of other lengths. */
 const summary = z
   .string()
-  .refine((value) => value === 'auto' || value === 'detailed', {
+  .refine((value) => ['auto', 'concise', 'detailed'].includes(value), {
     params: { code: 'unsupported_parameter' },
-    error: 'Only "auto" and "detailed" are supported.',
+    error: 'Only "auto", "concise" and "detailed" are supported.',
   })
-  .meta({ enum: ['auto', 'detailed'] })
+  .meta({ enum: ['auto', 'concise', 'detailed'] })
   .nullish();
 
 const someUser = {
@@ -80,6 +89,8 @@ export const responsesBody = namedFields({
   include: list(only('reasoning.encrypted_content')).nullish(),
   user: userId,
   safety_identifier: userId,
+  // Codex names its session and turn: nothing that a model reads.
+  client_metadata: z.record(z.string(), z.unknown()).nullish(),
   ...hints,
   store: only(false),
   truncation: only('disabled'),

@@ -20,6 +20,7 @@ import {
 } from '../translation/translated.ts';
 import type { Translation } from '../translation/translated-task.ts';
 import type { InputItem, InputPart } from './input-items.ts';
+import { type FlatTools, flatTools } from './namespaces.ts';
 import type { ResponsesBody } from './responses-schema.ts';
 import { unpackThought } from './thought.ts';
 
@@ -36,9 +37,10 @@ const names: Names = {
 
 /** Contract G.7. */
 export const responsesToMessages = (request: ResponsesBody, given: Translation): Translated | TranslationFault => {
-  const items = itemsOf(request.input, given);
+  const { tools, places, nameOf } = flatTools(request.tools ?? []);
+  const items = itemsOf(request.input, given, nameOf);
   if (isFault(items)) return items;
-  const { instructions, tool_choice: choice, parallel_tool_calls: parallel, tools, text, reasoning } = request;
+  const { instructions, tool_choice: choice, parallel_tool_calls: parallel, text, reasoning } = request;
   const lead = instructions ? [{ block: { type: 'text', text: instructions }, path: ['instructions'] }] : [];
   const conversation = conversationOf(items, lead);
   if (conversation.messages.length === 0) return nothingOfUser(names.list);
@@ -52,7 +54,7 @@ export const responsesToMessages = (request: ResponsesBody, given: Translation):
     system: conversation.system,
     temperature: request.temperature,
     top_p: request.top_p,
-    tools: tools?.map(toolOf),
+    tools: tools.map(toolOf),
     tool_choice: toolChoiceOf({ choice, parallel, tools }),
     thinking,
     output_config: {
@@ -64,17 +66,29 @@ export const responsesToMessages = (request: ResponsesBody, given: Translation):
   };
   const user = request.safety_identifier == null ? names.user : 'safety_identifier';
   const effort = reasoning?.effort == null ? ['reasoning', 'summary'] : names.effort;
-  return { body, placeOf: placesOf(conversation, { ...names, user, effort }) };
+  const placeOf = placesOf(conversation, { ...names, user, effort });
+  return { body, placeOf: (path) => declaredAt(places, placeOf(path)) };
 };
 
-const itemsOf = (input: ResponsesBody['input'], given: Translation): Item[] | TranslationFault => {
+/** In its namespace, if it is in one. */
+const declaredAt = (places: readonly Path[], place: Path): Path => {
+  const [first, index, ...rest] = place;
+  const declared = first === 'tools' && index !== undefined ? places[Number(index)] : undefined;
+  return declared === undefined ? place : [...declared, ...rest];
+};
+
+const itemsOf = (
+  input: ResponsesBody['input'],
+  given: Translation,
+  nameOf: FlatTools['nameOf'],
+): Item[] | TranslationFault => {
   if (typeof input === 'string') {
     return [{ place: ['input'], role: 'user', made: [{ block: { type: 'text', text: input }, path: [] }] }];
   }
   const items: Item[] = [];
   for (const [index, item] of input.entries()) {
     const place = ['input', index];
-    const made = blocksOf(item, place, given);
+    const made = blocksOf(item, place, given, nameOf);
     if (isFault(made)) return made;
     items.push({ place, role: roleOf(item), made });
   }
@@ -93,12 +107,18 @@ const roleOf = (item: InputItem): Item['role'] => {
   }
 };
 
-const blocksOf = (item: InputItem, place: Path, { budget }: Translation): Made[] | TranslationFault => {
+const blocksOf = (
+  item: InputItem,
+  place: Path,
+  { budget }: Translation,
+  nameOf: FlatTools['nameOf'],
+): Made[] | TranslationFault => {
   switch (item.type) {
     case 'function_call': {
       const input = inputOf(item.arguments, [...place, 'arguments'], budget);
       if (isFault(input)) return input;
-      return [{ block: { type: 'tool_use', id: ownCallId(item.call_id), name: item.name, input }, path: ['call_id'] }];
+      const block = { type: 'tool_use', id: ownCallId(item.call_id), name: nameOf(item), input };
+      return [{ block, path: ['call_id'] }];
     }
     case 'function_call_output': {
       const { output } = item;

@@ -15,7 +15,7 @@ const parts = named(
   'input_file',
   'input_audio',
 );
-const shown = named('image_url', 'file_data', 'data', 'function');
+const shown = named('image_url', 'file_data', 'data', 'function', 'namespace');
 const isOfTool = nameSet(['type', 'name', 'description', 'parameters']);
 const isOfSchema = nameSet(['type', 'name', 'schema']);
 const isOfBody = nameSet([
@@ -27,6 +27,7 @@ const isOfBody = nameSet([
   'truncation',
   'context_management',
   'moderation',
+  'client_metadata',
 ]);
 
 /** What a model reads of a passing response, in order. */
@@ -52,7 +53,7 @@ const walkItem = (to: Counted, item: number): void => {
   to.message();
   to.label(tape.member(item, said.role));
   // Items can bring tools.
-  tape.eachItem(tape.member(item, body.tools), (tool) => to.tool(tool));
+  tape.eachItem(tape.member(item, body.tools), (tool) => declare(to, tool));
   if (tag === -1 || tape.says(tag, items.message)) walkContent(to, tape.member(item, said.content));
   else if (tape.says(tag, items.function_call)) {
     to.text(tape.member(item, said.name));
@@ -81,9 +82,17 @@ const walkPart = (to: Counted, part: number): void => {
   } else to.json(part);
 };
 
+/** A namespace is only what is in it. */
+const declare = (to: Counted, tool: number): void => {
+  const { tape } = to;
+  const isNamespace = tape.says(tape.member(tool, said.type), shown.namespace);
+  if (isNamespace) tape.eachItem(tape.member(tool, body.tools), (inner) => to.tool(inner));
+  else to.tool(tool);
+};
+
 const walkTool = (to: Counted, tool: number): void => {
   const { tape } = to;
-  to.tool(tool);
+  declare(to, tool);
   if (!tape.says(tape.member(tool, said.type), shown.function)) {
     to.json(tool);
     return;

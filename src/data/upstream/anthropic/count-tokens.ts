@@ -5,6 +5,9 @@ import { fieldsOf, parsedJson } from '../transport/fields.ts';
 
 const maxCountBytes = 64 * 1024;
 
+/** The answers of a server that has no such route, or not for this method. */
+const notOffered: readonly (number | undefined)[] = [404, 405, 501];
+
 /** Null if the upstream has no such route. @throws the signal's reason or an UpstreamError */
 export const countTokens = async (
   endpoint: Endpoint,
@@ -16,7 +19,7 @@ export const countTokens = async (
   try {
     return await wholeAnswer(endpoint, outgoing, options, countIn, maxCountBytes);
   } catch (error) {
-    if (error instanceof UpstreamError && error.status === 404) return null;
+    if (error instanceof UpstreamError && notOffered.includes(error.status)) return null;
     throw error;
   }
 };

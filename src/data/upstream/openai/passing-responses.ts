@@ -18,18 +18,24 @@ import {
   toldIn,
 } from '../transport/told.ts';
 import { accountFailure, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { AddedReasoning } from './added-reasoning.ts';
 import { guessedUsage, responseUsage } from './usage.ts';
 
-const path = '/v1/responses';
-
-export const passingResponses = (endpoint: Endpoint): Passing => ({
-  answer: ({ body, headers, id, model }, options) =>
-    wholeAnswer(endpoint, { path, body, headers }, options, (document) =>
-      passedResponse(document, { id, model }, endpoint.hide),
-    ),
-  stream: ({ body, headers, id, model }, options) =>
-    streamedAnswer(endpoint, { path, body, headers }, options, new PassedResponseReader({ id, model }, endpoint.hide)),
-});
+export const passingResponses = (endpoint: Endpoint): Passing => {
+  const asked = new AddedReasoning();
+  return {
+    answer: (request, options) => {
+      const { id, model } = request;
+      const [outgoing, own] = asked.asking(request, options);
+      return wholeAnswer(endpoint, outgoing, own, (document) => passedResponse(document, { id, model }, endpoint.hide));
+    },
+    stream: (request, options) => {
+      const { id, model } = request;
+      const [outgoing, own] = asked.asking(request, options);
+      return streamedAnswer(endpoint, outgoing, own, new PassedResponseReader({ id, model }, endpoint.hide));
+    },
+  };
+};
 
 /** Of the output only searches are counted; the rest is large. */
 const usageTold = (response: number): Usage | null => {

@@ -46,6 +46,8 @@ export interface Outgoing {
   readonly body: Buffer;
   /** The body is not the client's: places in it must not be reported. */
   readonly isTranslated?: boolean;
+  /** The body to ask with once more; null if the refusal stands. Called once, after a 4xx. */
+  readonly otherwise?: ((status: number, text: string) => Buffer | null) | undefined;
 }
 
 /** What a kind of upstream wants in each request, beside the client's headers that are passed on. */
@@ -115,14 +117,25 @@ export class Endpoint {
     signal.throwIfAborted();
     const totalAt = this.#clock.monotonic() + this.#deadlines.totalMs;
     this.#retries?.earn();
-    const sent = this.#request(request, accept, options);
+    let sent = this.#request(request, accept, options);
+    let { otherwise } = request;
     for (let attempt = 1; ; attempt += 1) {
       const exchange = new Exchange(this.#pool, sent, signal, this.#deadlines, maxBytes, totalAt);
       try {
         while (exchange.responseHead === null) await exchange.change();
         const { responseHead } = exchange;
-        if (responseHead.status !== 200)
-          throw await this.#refusal(responseHead, exchange, request.isTranslated !== true);
+        if (responseHead.status !== 200) {
+          const text = await readError(exchange);
+          const other = isOfClient(responseHead.status) ? (otherwise?.(responseHead.status, text) ?? null) : null;
+          if (other === null) throw this.#refusal(responseHead, text, request.isTranslated !== true);
+          exchange.close();
+          signal.throwIfAborted();
+          // It takes a retry of the budget, but is made without one too: the client has not asked for what is refused.
+          this.#retries?.take();
+          otherwise = undefined;
+          sent = this.#request({ ...request, body: other }, accept, options);
+          continue;
+        }
         check(responseHead, accept);
         options.began?.();
         return exchange;
@@ -155,15 +168,16 @@ export class Endpoint {
     }
   }
 
-  async #refusal(head: ResponseHead, exchange: Exchange, tellsPlaces: boolean): Promise<UpstreamError> {
+  #refusal(head: ResponseHead, text: string, tellsPlaces: boolean): UpstreamError {
     const { status } = head;
-    const text = await readError(exchange);
     const wait = [429, 503, 529].includes(status)
       ? retryAfterSeconds(head.header('retry-after'), this.#clock.wall())
       : undefined;
     return statusError(status, text, { hide: this.hide, tellsPlaces, retryAfterSeconds: wait });
   }
 }
+
+const isOfClient = (status: number): boolean => status >= 400 && status < 500;
 
 const fixed = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
 

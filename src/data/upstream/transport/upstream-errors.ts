@@ -31,13 +31,15 @@ export interface ErrorBody {
   readonly type: string;
   readonly message: string;
   readonly code: string;
+  /** The place in the request. */
+  readonly param: string;
   /** Some servers send the status only in the body. */
   readonly status: number | undefined;
 }
 
-const noBody: ErrorBody = { type: '', message: '', code: '', status: undefined };
+const noBody: ErrorBody = { type: '', message: '', code: '', param: '', status: undefined };
 
-const errorBodyOf = (text: string): ErrorBody => {
+export const errorBodyOf = (text: string): ErrorBody => {
   try {
     return errorOf(JSON.parse(text));
   } catch {
@@ -55,6 +57,7 @@ export const errorOf = (value: unknown): ErrorBody => {
     type: textOf(fieldOf(error, 'type')),
     message: textOf(said),
     code: textOf(code),
+    param: textOf(fieldOf(error, 'param')),
     status: typeof code === 'number' ? code : undefined,
   };
 };

@@ -1,0 +1,55 @@
+import { afterEach, expect, test } from 'vitest';
+import type { GenerateOptions, PassedRequest } from '../../../src/data/upstream/port.ts';
+import { type Mock, serve, upstreamAt } from '../mock.ts';
+
+const body = Buffer.from('{"include":["reasoning.encrypted_content"],"model":"m","input":"x"}');
+const passed: PassedRequest = { body, id: 'resp_1', model: 'm', headers: {}, addsReasoning: true };
+const refusal = '{"error":{"message":"x","type":"invalid_request_error","param":"include","code":null}}';
+const reason = new Error('the client has left');
+
+let server: Mock | undefined;
+afterEach(() => server?.close());
+
+const askedOf = (mock: Mock, signal: AbortSignal, over: object = {}) => {
+  const upstream = upstreamAt(mock.url, { kind: 'openai', apis: ['chat', 'responses'], ...over });
+  return upstream.passing!.responses!.answer(passed, { signal, requestId: 'req_1' } as GenerateOptions);
+};
+
+test('a client that leaves before the refusal is read is not asked for again', async () => {
+  let requests = 0;
+  const controller = new AbortController();
+  server = await serve((_, response) => {
+    requests += 1;
+    response.writeHead(400, { 'content-type': 'application/json' }).write(refusal.slice(0, 9));
+    controller.abort(reason);
+    response.end(refusal.slice(9));
+  });
+  await expect(askedOf(server, controller.signal)).rejects.toBe(reason);
+  expect(requests).toBe(1);
+});
+
+test('a client that leaves during the second request ends it', async () => {
+  let requests = 0;
+  const controller = new AbortController();
+  server = await serve((_, response) => {
+    requests += 1;
+    if (requests === 2) controller.abort(reason);
+    else response.writeHead(400, { 'content-type': 'application/json' }).end(refusal);
+  });
+  await expect(askedOf(server, controller.signal)).rejects.toBe(reason);
+  expect(requests).toBe(2);
+});
+
+test('both requests together have the time of one', async () => {
+  const starts: number[] = [];
+  server = await serve((_, response) => {
+    starts.push(performance.now());
+    // The second is never answered.
+    if (starts.length === 1)
+      setTimeout(() => response.writeHead(400, { 'content-type': 'application/json' }).end(refusal), 1000);
+  });
+  const asked = askedOf(server, new AbortController().signal, { total_timeout_ms: 1500 });
+  await expect(asked).rejects.toMatchObject({ code: 'provider_timeout' });
+  // With a time of its own the second would have 1500 ms.
+  expect(performance.now() - starts[1]!).toBeLessThan(1200);
+});

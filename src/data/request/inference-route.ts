@@ -130,7 +130,7 @@ class Asking<Said> {
       const request = translatedRequest(sent, hosted);
       return translatedReply({ upstream, request }, isStreamed, generation, timing);
     }
-    const passed = { body: sent.body, id, model: name, headers, hidesUsage: sent.hidesUsage };
+    const passed = { body: sent.body, id, model: name, headers, hidesUsage: sent.hidesUsage, choices: sent.choices };
     return passedReply(upstream.passing![api.rules.passing.as]!, passed, isStreamed, generation, timing);
   }
 }

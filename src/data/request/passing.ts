@@ -44,6 +44,8 @@ export interface PassingRules<Said> {
   readonly edits: (tape: Document, hosted: ConnectedModel) => readonly Edit[];
   /** Whether an edit asks for usage that the client does not want. */
   readonly hidesUsage: (tape: Document) => boolean;
+  /** Answers that are asked for; absent if always one. */
+  readonly choices?: (tape: Document) => number | undefined;
   readonly said: (tape: Document, model: string) => Said;
 }
 
@@ -125,7 +127,7 @@ export const passingReader = <Said>(rules: PassingRules<Said>) => {
       images: pricesImages(hosted.model) ? imagesIn(tape, rules.conversation) : 0,
       searches: counted.searches,
       refusal: null,
-      sent: { body: edited(bytes, edits), hidesUsage: rules.hidesUsage(tape) },
+      sent: { body: edited(bytes, edits), hidesUsage: rules.hidesUsage(tape), choices: rules.choices?.(tape) },
     };
   };
 };

@@ -12,6 +12,7 @@ export type Sent =
       readonly body: Buffer;
       /** Whether only Weir asked for the stream's usage. */
       readonly hidesUsage: boolean;
+      readonly choices?: number | undefined;
     }
   | {
       readonly request: GenerateRequest;

@@ -164,6 +164,8 @@ export interface PassedRequest {
   readonly id: string;
   readonly model: string;
   readonly hidesUsage?: boolean | undefined;
+  /** How many answers are asked for; default 1. */
+  readonly choices?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 

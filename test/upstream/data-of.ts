@@ -11,5 +11,6 @@ export function* dataOf(pieces: Iterable<Buffer>, most = 10_000_000): Generator<
       const document = documentIn(frame);
       if (document !== null) yield document.toString();
     }
+    if (frames.fault !== null) throw frames.fault;
   }
 }

@@ -89,15 +89,14 @@ describe('a hostile stream', () => {
     ['input that is a list', opened + toolUse({ id: 'toolu_1', name: 'a', input: [1] })],
     ['input that is too deep', opened + toolUse({ id: 't', name: 'a', input: {} }).replace('{}', nested(5000))],
     ['an early end', recorded.slice(0, -1).join('')],
-    ['an end in the last event', recorded.join('').slice(0, -1)],
+    ['an end in the last event', recorded.join('').slice(0, -3)],
   ])('%s is provider_error', async (_, body) => {
     const upstream = await upstreamTo((socket) => socket.end(sized(sse, body)));
     expect(await codeOf(assemble(upstream.stream(request(), options())))).toBe('provider_error');
   });
 
   test.each<[string, Buffer]>([
-    ['another media type', sized('text/html', recorded.join(''))],
-    ['no media type', Buffer.from(`HTTP/1.1 200 OK\r\n\r\n${recorded.join('')}`)],
+    ['a page', sized('text/html', '<html>')],
     ['JSON', sized('application/json', JSON.stringify(recordedMessage))],
     [
       'gzip, unasked',
@@ -113,6 +112,19 @@ describe('a hostile stream', () => {
   ])('%s is provider_error', async (_, response) => {
     const upstream = await upstreamTo((socket) => socket.end(response));
     expect(await codeOf(assemble(upstream.stream(request(), options())))).toBe('provider_error');
+  });
+
+  test.each<[string, Buffer]>([
+    ['another media type', sized('text/plain', recorded.join(''))],
+    ['no media type', Buffer.from(`HTTP/1.1 200 OK\r\n\r\n${recorded.join('')}`)],
+    ['no blank line at its end', sized(sse, recorded.join('').slice(0, -1))],
+    ['no line end at its end', sized(sse, recorded.join('').slice(0, -2))],
+  ])('%s is read, as the SDKs read it', async (_, response) => {
+    const upstream = await upstreamTo((socket) => socket.end(response));
+    const whole = await upstreamTo((socket) => socket.end(sized(sse, recorded.join(''))));
+    expect(await assemble(upstream.stream(request(), options()))).toEqual(
+      await assemble(whole.stream(request(), options())),
+    );
   });
 
   test('a line of 100 MB is cut off after little more than the limit', async () => {

@@ -4,6 +4,8 @@ import type { Answer, Chunk } from '../upstream/port.ts';
 
 export interface AnswerForm {
   readonly family: Family;
+  /** The member of a request with what the model reads. */
+  readonly reads: 'messages' | 'input';
   /** A string is JSON already. */
   readonly whole: (answer: Answer) => object | string;
   /** @param estimatedTokens replaces an unreported input. @throws AnswerWithheld without room */

@@ -143,7 +143,7 @@ export const passedReply = (
 
 const failedReply = async (error: unknown, { form, account, signal, requestId }: Generation): Promise<Reply> => {
   if (signal.aborted) return abandoned;
-  const refused = upstreamRefusal(error);
+  const refused = upstreamRefusal(error, form.reads);
   if (refused === null) {
     account.fail(error, 500);
     await account.written;

@@ -84,7 +84,7 @@ const failureEvent = async (
   passed: Buffer | undefined,
 ): Promise<string> => {
   tellOperator(error, requestId);
-  const refused = upstreamRefusal(error);
+  const refused = upstreamRefusal(error, form.reads);
   if (refused === null) publish('request.failed', { requestId, error });
   account.fail(error, refused === null ? 500 : statusOf(refused.code, form.family, refused.status));
   await account.written;

@@ -2,6 +2,7 @@ import { type Code, catalogue, type Refusal, refusal } from '../../errors.ts';
 import { preview } from '../../http/validation/preview.ts';
 import { publish } from '../../telemetry.ts';
 import { AnswerUnwanted, UpstreamError } from '../upstream/port.ts';
+import type { AnswerForm } from './answer-form.ts';
 
 /** A policy holds it back, or there is no room for it. */
 export class AnswerWithheld extends AnswerUnwanted {
@@ -17,7 +18,7 @@ export class AnswerWithheld extends AnswerUnwanted {
 const overloadSeconds = 5;
 
 /** Contract L.4; null for other errors, which are faults of ours. */
-export const upstreamRefusal = (error: unknown): Refusal | null => {
+export const upstreamRefusal = (error: unknown, reads: AnswerForm['reads'] = 'messages'): Refusal | null => {
   if (error instanceof AnswerWithheld) return error.refusal;
   if (!(error instanceof UpstreamError)) return null;
   const { code, message, retryAfterSeconds, status, told } = error;
@@ -33,7 +34,7 @@ export const upstreamRefusal = (error: unknown): Refusal | null => {
   }
   // Upstreams send 400 where Weir sends 422.
   if (code === 'context_length_exceeded')
-    return refusal(code, { message, param: 'messages', ...(status === 400 && { status }) });
+    return refusal(code, { message, param: reads, ...(status === 400 && { status }) });
   const pause = retryAfterSeconds ?? (code === 'provider_overloaded' ? overloadSeconds : undefined);
   if (pause === undefined) return refusal(code, { message });
   return refusal(code, { message, headers: { 'Retry-After': String(Math.min(30, Math.max(1, Math.ceil(pause)))) } });

@@ -130,8 +130,8 @@ class Asking<Said> {
       const request = translatedRequest(sent, hosted);
       return translatedReply({ upstream, request }, isStreamed, generation, timing);
     }
-    const { body, hidesUsage, addsReasoning } = sent;
-    const passed = { body, id, model: name, headers, hidesUsage, addsReasoning };
+    const { body, hidesUsage, addsReasoning, choices } = sent;
+    const passed = { body, id, model: name, headers, hidesUsage, addsReasoning, choices };
     return passedReply(upstream.passing![api.rules.passing.as]!, passed, isStreamed, generation, timing);
   }
 }

@@ -46,6 +46,8 @@ export interface PassingRules<Said> {
   readonly hidesUsage: (tape: Document) => boolean;
   /** Whether an edit asks for encrypted reasoning that the client does not ask for; absent if none does. */
   readonly addsReasoning?: (tape: Document, hosted: ConnectedModel) => boolean;
+  /** Answers that are asked for; absent if always one. */
+  readonly choices?: (tape: Document) => number | undefined;
   readonly said: (tape: Document, model: string) => Said;
 }
 
@@ -131,6 +133,7 @@ export const passingReader = <Said>(rules: PassingRules<Said>) => {
         body: edited(bytes, edits),
         hidesUsage: rules.hidesUsage(tape),
         addsReasoning: rules.addsReasoning?.(tape, hosted) ?? false,
+        choices: rules.choices?.(tape),
       },
     };
   };

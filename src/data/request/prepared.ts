@@ -14,6 +14,7 @@ export type Sent =
       readonly hidesUsage: boolean;
       /** Whether only Weir asked for encrypted reasoning. */
       readonly addsReasoning: boolean;
+      readonly choices?: number | undefined;
     }
   | {
       readonly request: GenerateRequest;

@@ -169,6 +169,8 @@ export interface PassedRequest {
   readonly hidesUsage?: boolean | undefined;
   /** Only Weir asks for encrypted reasoning: an upstream that refuses it is asked again without. */
   readonly addsReasoning?: boolean | undefined;
+  /** How many answers are asked for; default 1. */
+  readonly choices?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -288,6 +288,104 @@ describe('answer', () => {
   });
 });
 
+describe('what says nothing is passed over', () => {
+  const usage = { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 };
+  const said = (over: object) => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', ...over })}\n\n`;
+
+  test.each([
+    'data: null\n\n',
+    'data:\n\n',
+    'data: \n\n',
+    'event: message\ndata:\n\n',
+    said({}),
+    said({ choices: null }),
+    said({ choices: [] }),
+    ...['', null, {}, false].map((error) => said({ error, choices: [] })),
+  ])('%j', async (nothing) => {
+    const all = [chunk({ content: 'x' }), chunk({}, { finish_reason: 'stop' }), chunk(null, { usage })];
+    const events = [...all.flatMap((event) => [nothing, event]), nothing, 'data: [DONE] \n\n'];
+    const { upstream } = await start(serve(both(undefined, events)));
+    expect(await assemble(upstream.stream(request(), options()))).toMatchObject({
+      content: [{ type: 'text', text: 'x' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 7, output_tokens: 5 },
+    });
+  });
+
+  test.each([said({ usage }), said({ choices: null, usage })])('but the usage in %j counts', async (told) => {
+    const { upstream } = await start(
+      serve(both(undefined, [chunk({ content: 'x' }), chunk({}, { finish_reason: 'stop' }), told, done])),
+    );
+    const { usage: read } = await assemble(upstream.stream(request(), options()));
+    expect(read).toMatchObject({ input_tokens: 7, output_tokens: 5 });
+  });
+
+  test.each([
+    said({ error: 'overloaded' }),
+    said({ error: { message: 'x' }, choices: [] }),
+    'event: error\ndata: {"message":"x","code":"server_error"}\n\n',
+  ])('but not an error as %j', async (error) => {
+    const events = [chunk({ content: 'x' }), error, chunk({}, { finish_reason: 'stop' }), done];
+    const { upstream } = await start(serve(both(undefined, events)));
+    await expect(assemble(upstream.stream(request(), options()))).rejects.toEqual(refused('provider_error'));
+  });
+
+  test('no media type', async () => {
+    const { upstream } = await start(
+      serve((incoming, response) => {
+        void bodyOf(incoming).then((body) => {
+          const isStreamed = JSON.parse(body).stream;
+          response.end(isStreamed ? recorded.join('') : JSON.stringify(completion({ content: 'x' })));
+        });
+      }),
+    );
+    const [whole, streamed] = await bothWays(upstream);
+    expect(whole!.content).toEqual([{ type: 'text', text: 'x' }]);
+    expect(streamed!.content).toHaveLength(4);
+  });
+
+  test.each(['application/json; charset=utf-8', 'application/problem+json', 'APPLICATION/JSON', ''])(
+    'a whole answer of type %j',
+    async (type) => {
+      const { upstream } = await start(
+        serve((incoming, response) => {
+          incoming.resume();
+          response.writeHead(200, { 'content-type': type }).end(JSON.stringify(completion({ content: 'x' })));
+        }),
+      );
+      expect((await upstream.answer(request(), options())).content).toHaveLength(1);
+    },
+  );
+
+  test('a finish reason of nothing ends nothing', async () => {
+    const said = [chunk({ content: 'x' }, { finish_reason: '' }), chunk({}, { finish_reason: '' })];
+    for (const end of [[], [done]]) {
+      const { upstream } = await start(serve(both(undefined, [...said, ...end])));
+      await expect(assemble(upstream.stream(request(), options()))).rejects.toEqual(refused('provider_error'));
+    }
+  });
+
+  test('the blank line after the last event', async () => {
+    const last = chunk({}, { finish_reason: 'stop' });
+    for (const end of [last.slice(0, -1), last.slice(0, -2), last + done.slice(0, -2), `${last}data: [DO`]) {
+      const { upstream } = await start(serve(both(undefined, [chunk({ content: 'x' }), end])));
+      expect((await assemble(upstream.stream(request(), options()))).stop_reason).toBe('end_turn');
+    }
+  });
+});
+
+test('events before one that is too large are told before the fault', async () => {
+  const { upstream } = await start(
+    serve(both(undefined, [`${chunk({ content: 'x' })}data: ${'a'.repeat(1_100_000)}`])),
+  );
+  const told: Chunk[] = [];
+  const reading = (async () => {
+    for await (const each of upstream.stream(request(), options())) told.push(each);
+  })();
+  await expect(reading).rejects.toEqual(refused('provider_error'));
+  expect(told.map(({ type }) => type)).toEqual(['start', 'block_start', 'block_delta']);
+});
+
 describe('usage', () => {
   test('that has been told counts where the stream breaks off behind it', async () => {
     const counted = { usage: { prompt_tokens: 5000, completion_tokens: 77, total_tokens: 5077 } };

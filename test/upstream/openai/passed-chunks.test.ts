@@ -53,7 +53,7 @@ const writtenIn = (value: unknown, name = ''): number => {
 const dataOf = (event: string): string => event.slice(event.indexOf('data:') + 5, -2);
 
 const read = (events: string, cuts: readonly number[], hidesUsage = true) => {
-  const reader = new PassedChunkReader(own, hidesUsage);
+  const reader = new PassedChunkReader(own, { hidesUsage });
   const frames = new EventFrames(1_000_000);
   const bytes = Buffer.from(events);
   const edges = [0, ...[...cuts].map((cut) => cut % bytes.length).sort((one, other) => one - other), bytes.length];
@@ -111,7 +111,7 @@ test('whatever is in them, and in whatever pieces they come', () => {
 });
 
 test('chunks that say nothing wait for the first that does, up to a MiB', () => {
-  const reader = new PassedChunkReader(own, false);
+  const reader = new PassedChunkReader(own, {});
   const one = styles[0]!(`{"role":"assistant","pad":"${'x'.repeat(1000)}"}`, ',"finish_reason":null').replace(
     `"pad":"${'x'.repeat(1000)}"`,
     '"content":""',
@@ -142,6 +142,105 @@ test.each(['\\q', '\u0001', '\t'])('a chunk like the last one is refused where i
   const like = (content: string) =>
     `data: {"id":"a","model":"theirs","choices":[{"delta":{"content":"${content}"}}]}\n\n`;
   expect(() => read(like('one') + like('two') + like(said), [])).toThrow(UpstreamError);
+});
+
+test.each(['ff', 'c0af', 'eda080', 'e282', 'f09f98'])(
+  'a chunk like the last one is refused where its text is no UTF-8: %s',
+  (hex) => {
+    const [head, tail] = ['data: {"id":"a","model":"theirs","choices":[{"delta":{"content":"', '"}}]}\n\n'];
+    const saying = (said: string | Buffer) => Buffer.concat([Buffer.from(head), Buffer.from(said), Buffer.from(tail)]);
+    const readers = [saying('one'), saying('é😀')].map((last) => {
+      const reader = new PassedChunkReader(own, {});
+      expect(reader.readAll(last).failure).toBeNull();
+      return reader;
+    });
+    for (const reader of readers) {
+      expect(reader.readAll(saying('two é😀')).failure).toBeNull();
+      expect(reader.readAll(saying(Buffer.from(hex, 'hex'))).failure).toBeInstanceOf(UpstreamError);
+    }
+  },
+);
+
+describe('what says nothing is passed over', () => {
+  const said = styles[0]!('{"content":"x"}', ',"finish_reason":null');
+  const last = styles[0]!('{}', ',"finish_reason":"stop"');
+  const theirs = '"id":"chatcmpl-1","model":"theirs"';
+
+  test.each(['data: null\n\n', 'data:\n\n', 'data: \n\n', 'data\n\n', 'event: message\ndata:\n\n', 'data:null \n\n'])(
+    '%j',
+    (nothing) => {
+      const { out, reader } = read(`${nothing}${said}${nothing}${last}${nothing}data: [DONE] \n\n`, []);
+      expect(out).toBe(read(`${said}${last}data: [DONE]\n\n`, []).out);
+      expect(reader.ended).toBe(true);
+    },
+  );
+
+  test.each(['"choices":null', '"object":"chat.completion.chunk"'])('a chunk of %s', (member) => {
+    const more = `data: {${theirs},${member}}\n\n`;
+    const { out } = read(`${said}${more}${last}data: [DONE]\n\n`, []);
+    expect([...out.matchAll(/"model":"ours"/g)]).toHaveLength(3);
+    expect(out).toContain(member);
+  });
+
+  test.each([',"choices":null', ''])('a chunk of usage alone, with choices as in {%s}', (choices) => {
+    const usage = `data: {${theirs}${choices},"usage":{"prompt_tokens":7,"completion_tokens":5}}\n\n`;
+    const hidden = read(`${said}${last}${usage}`, []);
+    expect(hidden.out).not.toContain('usage');
+    expect(hidden.reader.usage).toMatchObject({ input_tokens: 7, output_tokens: 5 });
+    expect(read(`${said}${last}${usage}`, [], false).out).toContain('"prompt_tokens":7');
+  });
+
+  test.each(['""', 'null', '{}', '[]', 'false', '0'])('an error of %s is none', (error) => {
+    const { out } = read(`${said.replace('"choices"', `"error":${error},"choices"`)}${last}data: [DONE]\n\n`, []);
+    expect(out).toContain(`"error":${error}`);
+  });
+
+  test.each([
+    'data: {"error":"overloaded"}\n\n',
+    'data: {"error":{"message":"x"},"choices":[]}\n\n',
+    'event: error\ndata: {"message":"x","code":500}\n\n',
+  ])('but not %j', (error) => {
+    expect(() => read(`${said}${error}${last}`, [])).toThrow(UpstreamError);
+  });
+});
+
+describe('several choices', () => {
+  const saying = (index: number, reason: string | null, more = '') =>
+    `data: {"id":"a","model":"theirs","choices":[{"index":${index},"delta":{"content":"x"},"finish_reason":${JSON.stringify(reason)}}]${more}}\n\n`;
+  const [first, second] = [saying(0, null), saying(1, null)];
+  const [firstEnd, secondEnd] = [saying(0, 'stop'), saying(1, 'length')];
+  const ends = (events: string): boolean => {
+    const reader = new PassedChunkReader(own, { choices: 2 });
+    const { failure } = reader.readAll(Buffer.from(events));
+    if (failure !== null || reader.ended) return failure === null;
+    try {
+      reader.finish();
+    } catch {
+      return false;
+    }
+    return reader.ended;
+  };
+
+  test.each<[string, boolean]>([
+    [first + second + firstEnd + secondEnd, true],
+    [first + firstEnd + second + secondEnd, true],
+    [first + second + firstEnd, false],
+    [second + secondEnd + first + saying(0, ''), false],
+    [first + firstEnd, false],
+    [firstEnd + firstEnd, false],
+    [saying(0, '') + second + firstEnd + saying(1, ''), false],
+  ])('%# each ends for itself', (events, isEnd) => {
+    expect(ends(events)).toBe(isEnd);
+  });
+
+  test('the mark of the end does not end a choice that has begun', () => {
+    expect(ends(`${first}${second}${firstEnd}data: [DONE]\n\n`)).toBe(false);
+    expect(ends(`${first}${second}${firstEnd}${secondEnd}data: [DONE]\n\n`)).toBe(true);
+  });
+
+  test('a server that makes only one says so with the mark', () => {
+    expect(ends(`${first}${firstEnd}data: [DONE]\n\n`)).toBe(true);
+  });
 });
 
 describe('usage', () => {

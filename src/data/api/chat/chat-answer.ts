@@ -17,6 +17,7 @@ const fingerprint = 'fp_weir';
 
 export const chatForm = (envelope: ChatEnvelope): AnswerForm => ({
   family: 'chat',
+  reads: 'messages',
   whole: (answer) => completion(envelope, answer),
   events: () => chunkEvents(envelope),
   keepsLateStart: true,

@@ -83,5 +83,6 @@ export const passingChat: PassingRules<ChatSaid> = {
   turns: () => 1,
   edits: (tape) => (hidesUsage(tape) ? [usageEdit(tape)] : []),
   hidesUsage,
+  choices: (tape) => tape.number(tape.member(0, bounds.n)),
   said: (tape) => ({ includeUsage: includesUsage(tape) }),
 };

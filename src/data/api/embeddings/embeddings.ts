@@ -34,9 +34,9 @@ const never = (): never => {
 };
 const form: AnswerForm = {
   family: 'chat',
+  reads: 'input',
   whole: never,
   events: never,
   ping: '',
   error: never,
-  inPlace: (refused) => (refused.code === 'context_length_exceeded' ? { ...refused, param: 'input' } : refused),
 };

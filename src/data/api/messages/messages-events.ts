@@ -15,6 +15,7 @@ const errorEvent = (refused: Refusal, requestId: string): string =>
 
 export const messagesForm = (envelope: Envelope): AnswerForm => ({
   family: 'messages',
+  reads: 'messages',
   whole: (answer) => messageResource(envelope, answer),
   events: (estimatedTokens) => messageEvents(envelope, estimatedTokens),
   ping: pingEvent,

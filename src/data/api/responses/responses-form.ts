@@ -19,6 +19,7 @@ export const responsesForm = (envelope: ResponseEnvelope): AnswerForm => {
   };
   return {
     family: 'chat',
+    reads: 'input',
     whole: (answer) => wholeResponse(envelope, answer),
     events: (_, hold) => responseEvents(envelope, emit, hold),
     ping: ': ping\n\n',

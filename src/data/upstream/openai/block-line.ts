@@ -1,16 +1,41 @@
 import type { AnswerBlock, Chunk, Delta } from '../port.ts';
 import { maxAnswerBytes } from '../transport/limits.ts';
+import { toolUse } from '../transport/tool-use.ts';
 import { malformed } from '../transport/upstream-errors.ts';
 import { ArgumentsEnd } from './arguments-end.ts';
 
-export interface Part {
-  readonly block: Exclude<AnswerBlock, { type: 'redacted_thinking' }>;
-  /** Of a call: where its arguments end. */
-  readonly arguments: ArgumentsEnd | null;
-  /** Text that came while another block was being written. */
+type Type = Exclude<AnswerBlock['type'], 'redacted_thinking'>;
+
+/** A call as far as it has come: its id and its name may come late, and the name in pieces. */
+export class Call {
+  /** Null if it has none. */
+  readonly index: number | null;
+  /** In place of one that does not come. */
+  readonly #ownId: string;
+  readonly arguments = new ArgumentsEnd();
+  id: string | null = null;
+  name = '';
+  /** A piece of the arguments has come without one of the name. */
+  isNamed = false;
+
+  constructor(index: number | null, ownId: string) {
+    this.index = index;
+    this.#ownId = ownId;
+  }
+
+  get block(): AnswerBlock {
+    return toolUse(this.id ?? this.#ownId, this.name, {});
+  }
+}
+
+export interface Part<C extends Call | null = Call | null> {
+  readonly type: Type;
+  readonly call: C;
+  /** What came while it could not be written. */
   waiting: string;
   /** Of thinking; goes out at its end. */
   signature: string;
+  isOpen: boolean;
   isWritten: boolean;
   hasEnded: boolean;
 }
@@ -26,12 +51,9 @@ export class BlockLine {
     return this.#parts.at(-1);
   }
 
-  begin(block: Part['block'], chunks: Chunk[]): Part {
-    const end = block.type === 'tool_use' ? new ArgumentsEnd() : null;
-    const part: Part = { block, arguments: end, waiting: '', signature: '', isWritten: false, hasEnded: false };
-    while (this.#parts.length > 0 && isOver(this.#parts[0]!)) this.#endFirst(chunks);
+  begin<C extends Call | null>(type: Type, call: C): Part<C> {
+    const part: Part<C> = { type, call, waiting: '', signature: '', isOpen: false, isWritten: false, hasEnded: false };
     this.#parts.push(part);
-    if (this.#parts.length === 1) this.#open(part, chunks);
     return part;
   }
 
@@ -41,59 +63,75 @@ export class BlockLine {
       if (text.trim() === '') return;
       throw malformed('a piece of a call that has ended');
     }
-    const bytes = Buffer.byteLength(text);
+    const more = part.call === null ? text : part.call.arguments.add(text);
+    const bytes = Buffer.byteLength(more);
     this.bytes += bytes;
-    part.arguments?.add(text);
-    if (part !== this.#parts[0]) {
+    // Most text comes for the block that is being written.
+    if (!part.isOpen) {
       this.#waitingBytes += bytes;
       if (this.#waitingBytes > maxAnswerBytes) throw malformed('too much comes before the end of a call');
-      part.waiting += text;
-      return;
+      part.waiting += more;
+    } else if (more !== '') this.#write(part, more, chunks);
+    this.advance(chunks);
+  }
+
+  /** Writes what need not wait any longer. */
+  advance(chunks: Chunk[]): void {
+    for (let first = this.#parts[0]; first !== undefined; first = this.#parts[0]) {
+      if (!first.isOpen && isReady(first)) this.#open(first, chunks);
+      if (this.#parts.length === 1 || !isOver(first)) return;
+      this.#endFirst(chunks);
     }
-    this.#write(part, text, chunks);
-    while (this.#parts.length > 1 && isOver(this.#parts[0]!)) this.#endFirst(chunks);
   }
 
   /** @throws UpstreamError for incomplete arguments, unless `isCut` */
   end(isCut: boolean, chunks: Chunk[]): void {
     while (this.#parts.length > 0) {
-      const { arguments: end, isWritten, waiting } = this.#parts[0]!;
-      if (end !== null && !end.isWhole && !isCut && (isWritten || waiting !== '')) {
-        throw malformed('the arguments of a call do not end');
-      }
+      const end = this.#parts[0]!.call?.arguments;
+      if (end?.isBegun === true && !end.isWhole && !isCut) throw malformed('the arguments of a call do not end');
       this.#endFirst(chunks);
     }
   }
 
   #open(part: Part, chunks: Chunk[]): void {
-    chunks.push({ type: 'block_start', index: this.ended, block: part.block });
+    chunks.push({ type: 'block_start', index: this.ended, block: part.call?.block ?? emptyBlocks[part.type] });
+    part.isOpen = true;
     if (part.waiting !== '') this.#write(part, part.waiting, chunks);
     part.waiting = '';
   }
 
   #write(part: Part, text: string, chunks: Chunk[]): void {
     part.isWritten = true;
-    chunks.push({ type: 'block_delta', index: this.ended, delta: deltaOf(part.block.type, text) });
+    chunks.push({ type: 'block_delta', index: this.ended, delta: deltaOf(part.type, text) });
   }
 
   #endFirst(chunks: Chunk[]): void {
     const part = this.#parts.shift()!;
+    if (!part.isOpen) this.#open(part, chunks);
     // A call without arguments has the input `{}`.
-    if (part.arguments !== null && !part.isWritten) this.#write(part, '{}', chunks);
+    if (part.call !== null && !part.isWritten) this.#write(part, '{}', chunks);
     const { signature } = part;
     if (signature !== '')
       chunks.push({ type: 'block_delta', index: this.ended, delta: { type: 'signature_delta', signature } });
     chunks.push({ type: 'block_stop', index: this.ended });
     part.hasEnded = true;
     this.ended += 1;
-    const next = this.#parts[0];
-    if (next !== undefined) this.#open(next, chunks);
   }
 }
 
-const isOver = (part: Part): boolean => part.arguments === null || part.arguments.isWhole;
+/** A client is told the id and the name of a call before its arguments. */
+const isReady = ({ call, waiting }: Part): boolean =>
+  call === null ||
+  (call.id !== null && call.name !== '' && (call.arguments.isWhole || (call.isNamed && waiting !== '')));
 
-const deltaOf = (type: Part['block']['type'], text: string): Delta => {
+const isOver = ({ call }: Part): boolean => call === null || (call.arguments.isWhole && call.name !== '');
+
+const emptyBlocks = {
+  text: { type: 'text', text: '' },
+  thinking: { type: 'thinking', thinking: '', signature: '' },
+} as Readonly<Record<Type, AnswerBlock>>;
+
+const deltaOf = (type: Type, text: string): Delta => {
   switch (type) {
     case 'text':
       return { type: 'text_delta', text };

@@ -1,21 +1,16 @@
 import { noTokens, type Usage } from '../../../tokens.ts';
 import type { Chunk } from '../port.ts';
-import { type Fields, fieldsOf, stringOf } from '../transport/fields.ts';
-import { toolUse } from '../transport/tool-use.ts';
+import { isNamed } from '../transport/event-frames.ts';
+import { type Fields, fieldsOf } from '../transport/fields.ts';
 import { ChunkReader } from '../transport/translated-events.ts';
-import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
-import { BlockLine, type Part } from './block-line.ts';
-import { type CallId, firstChoice, textIn, thoughtIn } from './chat-completion.ts';
+import { contentRefused, errorOf, eventError, isFailure, malformed } from '../transport/upstream-errors.ts';
+import { type CallId, ChatMessage, firstChoice } from './chat-message.ts';
 import { chatUsage, guessedUsage, readStop } from './usage.ts';
 
 export class ChatChunkReader extends ChunkReader {
   readonly #mostTokens: number;
-  readonly #callId: CallId;
+  readonly #message: ChatMessage;
   #started = false;
-  readonly #line = new BlockLine();
-  readonly #calls = new Map<number, Part>();
-  #called = 0;
-  #lastIndex = -1;
   #usage: Usage | null = null;
   #finish: unknown = null;
   #sequence: unknown = null;
@@ -28,33 +23,35 @@ export class ChatChunkReader extends ChunkReader {
   constructor(mostTokens: number, callId: CallId) {
     super();
     this.#mostTokens = mostTokens;
-    this.#callId = callId;
+    this.#message = new ChatMessage(callId, false);
   }
 
-  protected read(chunk: Fields): readonly Chunk[] {
-    if (chunk.error != null || chunk.object === 'error') throw eventError(errorOf(chunk));
-    if (!Array.isArray(chunk.choices)) throw malformed('a chunk has no choices');
+  protected read(chunk: Fields, document: string, frame: Buffer): readonly Chunk[] {
+    if (isFailure(chunk.error) || chunk.object === 'error') throw eventError(errorOf(chunk));
+    const { choices } = chunk;
+    if (choices == null && isNamed(frame, 'error')) throw eventError(errorOf({ error: chunk }));
+    if (choices != null && !Array.isArray(choices)) throw malformed('choices is not a list');
     this.#usage = chatUsage(chunk, this.#mostTokens) ?? this.#usage;
     const chunks: Chunk[] = [];
     if (!this.#started) {
       this.#started = true;
       chunks.push({ type: 'start', usage: noTokens });
     }
-    const choice = firstChoice(chunk.choices);
-    if (choice !== null) this.#choice(choice, chunks);
+    const choice = firstChoice(choices ?? []);
+    if (choice !== null) this.#choice(choice, document, chunks);
     return chunks;
   }
 
   /** Not every server sends `[DONE]`; all send a finish reason. */
   protected close(): readonly Chunk[] {
     if (this.#finish === null) throw malformed('the stream ends before the answer does');
+    const { line, called } = this.#message;
     const chunks: Chunk[] = [];
-    this.#line.end(this.#finish === 'length', chunks);
-    const usage = guessedUsage(this.#usage, this.#line.bytes);
-    if (this.#finish === 'content_filter' && this.#line.ended === 0) throw contentRefused(usage);
+    line.end(this.#finish === 'length', chunks);
+    const usage = guessedUsage(this.#usage, line.bytes);
+    if (this.#finish === 'content_filter' && line.ended === 0) throw contentRefused(usage);
     this.ended = true;
-    const stop = readStop(this.#finish, this.#called > 0, this.#sequence);
-    chunks.push({ type: 'end', ...stop, usage });
+    chunks.push({ type: 'end', ...readStop(this.#finish, called > 0, this.#sequence), usage });
     return chunks;
   }
 
@@ -62,50 +59,10 @@ export class ChatChunkReader extends ChunkReader {
     return this.close();
   }
 
-  #choice({ delta, finish_reason: reason, stop_reason: sequence }: Fields, chunks: Chunk[]): void {
-    if (delta != null) this.#delta(fieldsOf(delta, 'delta'), chunks);
+  #choice({ delta, finish_reason: reason, stop_reason: sequence }: Fields, document: string, chunks: Chunk[]): void {
+    if (delta != null) this.#message.add(fieldsOf(delta, 'delta'), document, chunks);
     // Some servers write it in each chunk, empty until the last.
     this.#finish = reason || this.#finish;
     this.#sequence = sequence ?? this.#sequence;
   }
-
-  #delta(delta: Fields, chunks: Chunk[]): void {
-    const [thinking, text] = [thoughtIn(delta), textIn(delta)];
-    if (thinking !== null) this.#say({ type: 'thinking', thinking: '', signature: '' }, thinking, chunks);
-    if (text !== null) this.#say({ type: 'text', text: '' }, text, chunks);
-    if (delta.tool_calls == null) return;
-    if (!Array.isArray(delta.tool_calls)) throw malformed('tool_calls is not a list');
-    for (const call of delta.tool_calls) this.#call(fieldsOf(call, 'a call'), chunks);
-  }
-
-  #say(block: Part['block'], text: string, chunks: Chunk[]): void {
-    const { last } = this.#line;
-    this.#line.add(last?.block.type === block.type ? last : this.#line.begin(block, chunks), text, chunks);
-  }
-
-  #call(call: Fields, chunks: Chunk[]): void {
-    const said = call.function == null ? {} : fieldsOf(call.function, 'function');
-    const id = call.id === '' ? null : (call.id ?? null);
-    const index = this.#indexOf(call, said);
-    this.#lastIndex = index;
-    let part = this.#calls.get(index);
-    if (part === undefined || isAnother(part, id, said)) {
-      part = this.#line.begin(toolUse(id ?? this.#callId(this.#called), said.name, {}), chunks);
-      this.#calls.set(index, part);
-      this.#called += 1;
-    }
-    const text = said.arguments == null ? '' : stringOf(said.arguments, 'arguments');
-    if (text !== '') this.#line.add(part, text, chunks);
-  }
-
-  /** Servers that send a call in one piece may omit its index; a name then begins another call. */
-  #indexOf({ index }: Fields, { name }: Fields): number {
-    if (index == null) return name == null ? this.#lastIndex : this.#called;
-    if (Number.isSafeInteger(index) && (index as number) >= 0) return index as number;
-    throw malformed('the index of a call is not a number');
-  }
 }
-
-/** Some servers give all calls one index; they differ by id, and each has a name. */
-const isAnother = ({ block }: Part, id: unknown, { name }: Fields): boolean =>
-  id !== null && name != null && name !== '' && block.type === 'tool_use' && block.id !== id;

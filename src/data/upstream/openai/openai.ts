@@ -13,7 +13,8 @@ import { type StreamReader, streamedAnswer, textOf, wholeAnswer } from '../trans
 import { Endpoint, type EndpointDependencies, type OwnHeaders } from '../transport/endpoint.ts';
 import { bodyIn } from '../transport/written.ts';
 import { ChatChunkReader } from './chat-chunks.ts';
-import { type CallId, readCompletion } from './chat-completion.ts';
+import { readCompletion } from './chat-completion.ts';
+import type { CallId } from './chat-message.ts';
 import { chatRequest } from './chat-request.ts';
 import { inexpressible, inexpressibleInResponses } from './inexpressible.ts';
 import { passingChat } from './passing-chat.ts';

@@ -1,9 +1,11 @@
+import { ownCallId } from '../call-ids.ts';
 import { writtenBytesOf } from '../estimate.ts';
 import type { Answer, AnswerBlock } from '../port.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
 import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
-import { argumentsOf, type CallId } from './chat-completion.ts';
+import { inputOf } from './chat-completion.ts';
+import type { CallId } from './chat-message.ts';
 import { signatureOf, thoughtIn } from './reasoning-item.ts';
 import { guessedUsage, readStop, responseUsage, type Stop } from './usage.ts';
 
@@ -77,8 +79,17 @@ const blocksOf = (output: readonly unknown[], isCut: boolean, callId: CallId): r
   });
 };
 
+/** Undefined for what is no JSON. Some servers send the object itself. */
+const argumentsOf = (said: unknown): unknown => {
+  if (said == null || said === '') return {};
+  return typeof said === 'string' ? inputOf(said) : said;
+};
+
 /** Null if the server gives none. */
-export const callIdOf = ({ call_id, id }: Fields): unknown => call_id || id || null;
+export const callIdOf = ({ call_id, id }: Fields): string | null => {
+  const given = call_id || id;
+  return given ? ownCallId(stringOf(given, 'call_id')) : null;
+};
 
 /** Of all parts of a message; a refusal is text. */
 export const textIn = ({ content }: Fields): string => {

@@ -2,11 +2,10 @@ import { jsonText } from '../../../json/exact-number.ts';
 import { noTokens, type Usage } from '../../../tokens.ts';
 import type { Chunk } from '../port.ts';
 import { type Fields, fieldsOf, stringOf } from '../transport/fields.ts';
-import { toolUse } from '../transport/tool-use.ts';
 import { ChunkReader } from '../transport/translated-events.ts';
 import { contentRefused, malformed } from '../transport/upstream-errors.ts';
-import { BlockLine, type Part } from './block-line.ts';
-import type { CallId } from './chat-completion.ts';
+import { BlockLine, Call, type Part } from './block-line.ts';
+import type { CallId } from './chat-message.ts';
 import { partBreak, signatureOf, thoughtIn } from './reasoning-item.ts';
 import { callIdOf, endOf, responseError, stopOf, textIn } from './responses-answer.ts';
 import { guessedUsage, responseUsage } from './usage.ts';
@@ -18,11 +17,6 @@ interface Item {
   /** Of reasoning: what its text comes from, which some servers send twice. */
   source: string | null;
 }
-
-const empty = {
-  text: { type: 'text', text: '' },
-  thinking: { type: 'thinking', thinking: '', signature: '' },
-} as const;
 
 /** Turns the events of a streamed response into chunks. What no delta has told is taken from the item once it is done. */
 export class ResponseEventReader extends ChunkReader {
@@ -109,15 +103,19 @@ export class ResponseEventReader extends ChunkReader {
   }
 
   #call(known: Item, item: Fields, chunks: Chunk[]): void {
-    const call = toolUse(callIdOf(item) ?? this.#callId(this.#called), item.name, {});
-    known.part = this.#line.begin(call, chunks);
+    const call = new Call(null, this.#callId(this.#called));
+    call.id = callIdOf(item) ?? this.#callId(this.#called);
+    call.name = stringOf(item.name, 'name');
+    call.isNamed = true;
+    known.part = this.#line.begin('tool_use', call);
+    this.#line.advance(chunks);
     this.#called += 1;
   }
 
-  #say(item: Item, type: keyof typeof empty, delta: unknown, chunks: Chunk[]): void {
+  #say(item: Item, type: 'text' | 'thinking', delta: unknown, chunks: Chunk[]): void {
     const text = stringOf(delta, 'delta');
     if (text === '') return;
-    if (item.part === null || item.part.hasEnded) item.part = this.#line.begin(empty[type], chunks);
+    if (item.part === null || item.part.hasEnded) item.part = this.#line.begin(type, null);
     item.isSaid = true;
     this.#line.add(item.part, text, chunks);
   }
@@ -158,7 +156,7 @@ export class ResponseEventReader extends ChunkReader {
     if (!known.isSaid) this.#say(known, 'thinking', thoughtIn(item), chunks);
     const signature = signatureOf(item);
     if (signature === '') return;
-    known.part ??= this.#line.begin(empty.thinking, chunks);
+    known.part ??= this.#line.begin('thinking', null);
     known.part.signature = signature;
   }
 

@@ -9,11 +9,15 @@ import { reasoningItem } from './reasoning-item.ts';
 export const responsesRequest = (request: GenerateRequest, stream: boolean, thinks: boolean): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, tools, metadata, output_config: output } = request;
   const schema = output?.format?.schema;
+  const instructions = system === undefined || system.length === 0 ? undefined : instructionsOf(system);
+  const input = messages.flatMap(itemsOf);
+  // Instructions alone are not a request.
+  const isAlone = input.length === 0;
   return {
     model,
     max_output_tokens: max_tokens,
-    instructions: system === undefined || system.length === 0 ? undefined : instructionsOf(system),
-    input: messages.flatMap(itemsOf),
+    instructions: isAlone ? undefined : instructions,
+    input: isAlone ? [{ role: 'system', content: instructions ?? '' }] : input,
     temperature,
     top_p,
     ...(tools !== undefined && { tools: tools.map(functionOf), ...choiceOf(request.tool_choice) }),

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type Edit, edited } from '../../../json/edits.ts';
 import { isAt } from './event-frames.ts';
 import type { Passage } from './passage.ts';
@@ -5,6 +6,7 @@ import type { Passage } from './passage.ts';
 const quote = 0x22;
 const backslash = 0x5c;
 const space = 0x20;
+const ascii = 0x7f;
 const simpleEscapes = Buffer.from('"\\/bfnrt');
 const zero = 0x30;
 const nine = 0x39;
@@ -86,16 +88,19 @@ export class AlikeEvents {
 
   #textEnd(events: Buffer, start: number, isText: boolean): number {
     let escapes = 0;
+    let bits = 0;
     let at = start;
     for (; events[at] !== quote; at++) {
       // What is no JSON is for the reader to refuse.
       if (at >= events.length || events[at]! < space) return -1;
+      bits |= events[at]!;
       if (events[at] !== backslash) continue;
       // One byte each; \u is one to four.
       if (!simpleEscapes.includes(events[at + 1]!)) return -1;
       escapes += 1;
       at += 1;
     }
+    if (bits > ascii && !isUtf8(events.subarray(start, at))) return -1;
     if (isText) this.textBytes += at - start - escapes;
     return at;
   }

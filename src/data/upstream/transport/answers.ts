@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { Usage } from '../../../tokens.ts';
 import { AnswerUnwanted, type GenerateOptions } from '../port.ts';
-import type { Endpoint, Outgoing } from './endpoint.ts';
+import { type Endpoint, type Outgoing, streamType } from './endpoint.ts';
 import { EventFrames } from './event-frames.ts';
 import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from './limits.ts';
-import { malformed, transportError } from './upstream-errors.ts';
+import { malformed, tooLarge, transportError } from './upstream-errors.ts';
 import { WholeBody } from './whole-body.ts';
 
 /** Each function rejects with the signal's reason or an UpstreamError. */
@@ -17,14 +17,15 @@ export const wholeAnswer = async <T>(
   maxBytes: number = maxAnswerBytes,
 ): Promise<T> => {
   const exchange = await endpoint.post(outgoing, 'application/json', maxBytes, options);
+  const body = new WholeBody(options.hold);
   try {
-    const body = new WholeBody(options.hold);
     // Most answers have come in one piece with their head.
     while (!body.take(exchange)) await exchange.change();
     return read(body.bytes);
   } catch (error) {
     if (error instanceof AnswerUnwanted) throw error;
-    throw options.signal.aborted ? options.signal.reason : transportError(error);
+    if (options.signal.aborted) throw options.signal.reason;
+    throw exchange.isTooLarge ? tooLarge(body.bytes.length) : transportError(error);
   } finally {
     exchange.close();
   }
@@ -37,20 +38,40 @@ export const textOf = (document: Buffer): string => {
 
 const brace = 0x7b;
 
-/** Whether it is no document, but the mark that ends a stream. */
-export const isDone = (document: Buffer): boolean =>
-  document[0] !== brace && document.toString('latin1').trim() === '[DONE]';
+/** What is said in place of a document: the end of the stream, or nothing, which is passed over. Null for a document. */
+export const markIn = (data: Buffer): 'done' | 'nothing' | null => {
+  if (data[0] === brace) return null;
+  const text = data.toString('latin1').trim();
+  if (text.startsWith('[DONE]')) return 'done';
+  return text === '' || text === 'null' ? 'nothing' : null;
+};
+
+/** What has come, and the failure that ends it, if any. */
+interface Read<T> {
+  readonly pieces: readonly T[];
+  readonly failure: unknown;
+}
 
 /** Reads one stream. Any function may throw UpstreamError. */
 export interface StreamReader<T> {
   readonly ended: boolean;
   /** The usage so far; null if none is told. */
   readonly counted: Usage | null;
-  /** What has come, and the failure that ends it, if any. */
-  readAll(events: Buffer): { readonly pieces: readonly T[]; readonly failure: unknown };
+  readAll(events: Buffer): Read<T>;
   /** The body has ended. @throws UpstreamError if too early */
   finish(): readonly T[];
 }
+
+/** @param rest after the last whole event, which a finished answer does not need */
+const readEnd = <T>(reader: StreamReader<T>, rest: Buffer): Read<T> => {
+  const { pieces, failure } = reader.readAll(rest);
+  if (reader.ended) return { pieces, failure };
+  try {
+    return { pieces: [...pieces, ...reader.finish()], failure: null };
+  } catch (error) {
+    return { pieces, failure: failure ?? error };
+  }
+};
 
 export async function* streamedAnswer<T>(
   endpoint: Endpoint,
@@ -58,21 +79,21 @@ export async function* streamedAnswer<T>(
   options: GenerateOptions,
   reader: StreamReader<T>,
 ): AsyncGenerator<T, void, undefined> {
-  const exchange = await endpoint.post(outgoing, 'text/event-stream', maxStreamBytes, options);
+  const exchange = await endpoint.post(outgoing, streamType, maxStreamBytes, options);
   const frames = new EventFrames(maxEventBytes);
   const count = () => reader.counted !== null && options.counted?.(reader.counted);
   try {
     while (!reader.ended) {
       const bytes = await exchange.read();
-      const { pieces, failure } =
-        bytes === null ? { pieces: reader.finish(), failure: null } : reader.readAll(frames.push(bytes));
+      const { pieces, failure } = bytes === null ? readEnd(reader, frames.rest()) : reader.readAll(frames.push(bytes));
       if (reader.ended) exchange.drain();
-      if (pieces.length === 0) count();
+      if (pieces.length === 0 && failure === null) count();
       for (const piece of pieces) {
         options.signal.throwIfAborted();
         yield piece;
       }
       if (failure !== null) throw failure;
+      if (frames.fault !== null && !reader.ended) throw frames.fault;
     }
   } catch (error) {
     throw options.signal.aborted ? options.signal.reason : transportError(error);

@@ -9,6 +9,7 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const space = 0x20;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+const blankLine = Buffer.from('\n\n');
 const noBytes = Buffer.alloc(0);
 
 /** -1 without one. A line at `from` may be blank. */
@@ -58,6 +59,10 @@ export const documentIn = (frame: Buffer): Buffer | null => {
   return document;
 };
 
+/** Whether the event has that name, which is letters. */
+export const isNamed = (frame: Buffer, name: string): boolean =>
+  new RegExp(`^event: ?${name}$`, 'm').test(frame.toString('latin1'));
+
 /** Cuts a stream after its last whole event without parsing it. Line ends become line feeds; other bytes stay. */
 export class EventFrames {
   readonly #maxEventBytes: number;
@@ -66,12 +71,14 @@ export class EventFrames {
   #held = 0;
   #afterReturn = false;
   #isFirst = true;
+  /** Why nothing follows the events that have been given. */
+  fault: SseError | null = null;
 
   constructor(maxEventBytes: number) {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /** The completed events with their blank lines. @throws SseError for an event above the limit */
+  /** The completed events with their blank lines. An event above the limit is the `fault`. */
   push(piece: Buffer): Buffer {
     const fresh = this.#afterReturn || piece.includes(carriageReturn) ? this.#withLineFeeds(piece) : piece;
     // The last held byte may be half of a blank line.
@@ -79,15 +86,23 @@ export class EventFrames {
     const bytes = this.#held === 0 ? fresh : this.#joined(fresh);
     const start = this.#isFirst && isAt(bytes, 0, byteOrderMark) ? byteOrderMark.length : 0;
     const end = lastFrameEnd(bytes, start, searched);
-    if (bytes.length - Math.max(start, end) > this.#maxEventBytes) throw new SseError('an event is too large');
+    const isTooLarge = bytes.length - Math.max(start, end) > this.#maxEventBytes;
+    if (isTooLarge) this.fault = new SseError('an event is too large');
     if (end === 0 && this.#held > 0) return noBytes;
     // The held bytes go out with these events, so the rest needs a new buffer.
     this.#hold = noBytes;
     this.#held = 0;
-    if (end < bytes.length) this.#joined(bytes.subarray(end));
+    if (end < bytes.length && !isTooLarge) this.#joined(bytes.subarray(end));
     if (end === 0) return noBytes;
     this.#isFirst = false;
     return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
+  }
+
+  /** The body has ended. Some servers leave out the last blank line, and the SDKs read that event all the same. */
+  rest(): Buffer {
+    if (this.#held === 0 || this.fault !== null) return noBytes;
+    const bytes = this.#joined(blankLine);
+    return this.#isFirst && isAt(bytes, 0, byteOrderMark) ? bytes.subarray(byteOrderMark.length) : bytes;
   }
 
   #joined(more: Buffer): Buffer {

@@ -56,6 +56,11 @@ export class Exchange implements Asker, Due {
     return this.#head;
   }
 
+  /** Whether more came than an answer may hold. */
+  get isTooLarge(): boolean {
+    return this.#receivedBytes > this.#maxBytes;
+  }
+
   /** The next piece of the body that has come, null at the end, undefined until `change`. */
   take(): Buffer | null | undefined {
     const piece = this.#queue.shift();
@@ -114,7 +119,7 @@ export class Exchange implements Asker, Due {
       if (this.#receivedBytes > maxDrainBytes) this.#fail(new Error('no end'));
       return;
     }
-    if (this.#receivedBytes > this.#maxBytes) {
+    if (this.isTooLarge) {
       this.#fail(new UpstreamError('provider_error', 'The model provider sent more than an answer may hold.'));
       return;
     }

@@ -3,7 +3,7 @@ import { type Edit, edited } from '../../../json/edits.ts';
 import type { Usage } from '../../../tokens.ts';
 import type { PassedEvents } from '../port.ts';
 import { AlikeEvents, type Varying } from './alike-events.ts';
-import { isDone, type StreamReader } from './answers.ts';
+import { markIn, type StreamReader } from './answers.ts';
 import { documentIn, frameAt } from './event-frames.ts';
 import { maxHeldBytes } from './limits.ts';
 import { Passage } from './passage.ts';
@@ -50,7 +50,7 @@ export abstract class PassedReader implements StreamReader<PassedEvents> {
   }
 
   /** Of the event on the tape. @throws UpstreamError for an error, or an invalid event */
-  protected abstract read(document: Buffer): Passing | null;
+  protected abstract read(document: Buffer, frame: Buffer): Passing | null;
 
   /** The end of the stream in some APIs. */
   protected done(): void {}
@@ -84,10 +84,11 @@ export abstract class PassedReader implements StreamReader<PassedEvents> {
     }
     const frame = frameAt(events, at);
     const document = documentIn(frame);
-    if (document !== null && isDone(document)) this.done();
-    else if (document !== null) {
+    const mark = document === null ? 'nothing' : markIn(document);
+    if (mark === 'done') this.done();
+    else if (document !== null && mark === null) {
       scanned(document, 'the data of an event');
-      const read = this.read(document);
+      const read = this.read(document, frame);
       if (read !== null) this.#put(read, frame, document, events, at);
     }
     return at + frame.length;

@@ -1,6 +1,6 @@
 import type { Usage } from '../../../tokens.ts';
 import type { Chunk } from '../port.ts';
-import { isDone, type StreamReader, textOf } from './answers.ts';
+import { markIn, type StreamReader, textOf } from './answers.ts';
 import { documentIn, frameAt } from './event-frames.ts';
 import { type Fields, fieldsOf, parsedJson } from './fields.ts';
 
@@ -11,8 +11,8 @@ export abstract class ChunkReader implements StreamReader<Chunk> {
 
   abstract get counted(): Usage | null;
 
-  /** @param document of the event @throws UpstreamError for an error event or a breach of the grammar */
-  protected abstract read(event: Fields, document: string): readonly Chunk[];
+  /** @param document of the event, which is all of `frame` that most readers need @throws UpstreamError for an error event or a breach of the grammar */
+  protected abstract read(event: Fields, document: string, frame: Buffer): readonly Chunk[];
 
   /** The body has ended, or says so. @throws UpstreamError if too early */
   protected abstract close(): readonly Chunk[];
@@ -34,7 +34,7 @@ export abstract class ChunkReader implements StreamReader<Chunk> {
         const frame = frameAt(events, at);
         at += frame.length;
         const document = documentIn(frame);
-        if (document !== null) pieces.push(...this.#withStart(this.#chunksOf(document)));
+        if (document !== null) pieces.push(...this.#withStart(this.#chunksOf(document, frame)));
       }
     } catch (error) {
       failure = error;
@@ -42,10 +42,11 @@ export abstract class ChunkReader implements StreamReader<Chunk> {
     return { pieces, failure };
   }
 
-  #chunksOf(document: Buffer): readonly Chunk[] {
-    if (isDone(document)) return this.done();
+  #chunksOf(document: Buffer, frame: Buffer): readonly Chunk[] {
+    const mark = markIn(document);
+    if (mark !== null) return mark === 'done' ? this.done() : [];
     const text = textOf(document);
-    return this.read(fieldsOf(parsedJson(text, 'the data of an event'), 'an event'), text);
+    return this.read(fieldsOf(parsedJson(text, 'the data of an event'), 'an event'), text, frame);
   }
 
   #withStart(chunks: readonly Chunk[]): readonly Chunk[] {

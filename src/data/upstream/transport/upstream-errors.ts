@@ -1,5 +1,6 @@
 import type { Millis } from '../../../clock.ts';
-import type { Usage } from '../../../tokens.ts';
+import { noTokens, type Usage } from '../../../tokens.ts';
+import { estimateTokensOf } from '../estimate.ts';
 import type { HttpFault } from '../http1/fault.ts';
 import { type UpstreamCode, UpstreamError } from '../port.ts';
 import { SseError } from './event-frames.ts';
@@ -27,6 +28,13 @@ export const contentRefused = (usage: Usage): UpstreamError =>
 /** The cause has our own words only. */
 export const malformed = (what: string): UpstreamError => upstreamError('provider_error', what);
 
+/** What came of a whole answer is charged, estimated by its bytes (contract L.4). */
+export const tooLarge = (bytes: number): UpstreamError =>
+  new UpstreamError('provider_error', messages.provider_error, {
+    cause: new Error('sent more than an answer may hold'),
+    usage: { ...noTokens, output_tokens: estimateTokensOf(bytes), isPartial: true },
+  });
+
 export interface ErrorBody {
   readonly type: string;
   readonly message: string;
@@ -46,6 +54,10 @@ export const errorBodyOf = (text: string): ErrorBody => {
     return noBody;
   }
 };
+
+/** Some servers write the member into each chunk, with nothing in it. */
+export const isFailure = (error: unknown): boolean =>
+  Boolean(error) && !(typeof error === 'object' && Object.keys(error as object).length === 0);
 
 /** `{error: {type, message, code}}`, `{error: "…"}`, an unwrapped error, or `detail`. */
 export const errorOf = (value: unknown): ErrorBody => {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { halves, json, type Provider, serveProvider, wordEvery } from './provider-server.ts';
+import { argumentsFor, askedFor, halves, json, type Provider, serveProvider, wordEvery } from './provider-server.ts';
 
 /**
  * A provider of chat completions and responses, for models that pass requests on: it answers as hosted ones do, with the members that
@@ -87,10 +87,16 @@ const turnOf = (body: OpenAIBody, said: string): Turn => {
   const thought = reasoning?.effort === undefined ? '' : 'Gates, then água 😀.';
   const result = last.role === 'tool' ? last.content : last.output;
   if (result != null) return { thought: '', text: `The tool said: ${textOf(result)}`, call: null };
-  const names = tools.map(({ name, function: of }) => name ?? of!.name);
-  const called = names.find((name) => choice === 'required' || said.includes(name));
+  // Tools of the provider have no name.
+  const names = tools.flatMap(({ name, function: of }) => name ?? of?.name ?? []);
+  const called = askedFor(said, names, choice === 'required');
   if (called !== undefined) {
-    return { thought, text: '', call: { name: called, arguments: '{"city": "Lisbon"}' } };
+    const input = argumentsFor(said, called);
+    return {
+      thought,
+      text: '',
+      call: { name: called, arguments: input === null ? '{"city": "Lisbon"}' : JSON.stringify(input) },
+    };
   }
   const isJson = (format ?? text?.format)?.type === 'json_schema';
   return { thought, text: isJson ? person : 'Hello from the provider.', call: null };

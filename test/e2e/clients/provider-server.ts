@@ -83,3 +83,14 @@ export const wordEvery = (response: ServerResponse, delta: string): void => {
   const timer = setInterval(() => response.write(delta), 10);
   response.on('close', () => clearInterval(timer));
 };
+
+/** The tool that the user asks for by its name, or the first where one has to be called. */
+export const askedFor = (said: string, names: readonly string[], isForced: boolean): string | undefined =>
+  names.find((name) => said.includes(`${name} {`)) ?? names.find((name) => isForced || said.includes(name));
+
+/** What a tool is called with: the one member that the user has written after its name, as in `read {path: a.txt}`. */
+export const argumentsFor = (said: string, name: string): Readonly<Record<string, string>> | null => {
+  const [, written] = said.split(`${name} {`, 2);
+  const [, member, value] = /^(\w+): ([^}]*)\}/.exec(written ?? '') ?? [];
+  return member === undefined ? null : { [member]: value! };
+};

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { halves, json, type Provider, serveProvider, wordEvery } from './provider-server.ts';
+import { argumentsFor, askedFor, halves, json, type Provider, serveProvider, wordEvery } from './provider-server.ts';
 
 /**
  * A provider of the messages API, for models that pass requests on: it answers as hosted ones do, with server tools,
@@ -98,10 +98,11 @@ const contentOf = (body: Body, said: string): Block[] => {
     return [text(`The tool said: ${results.map(({ content }) => textOf(content as string | Block[])).join(' ')}`)];
   }
   if (tools.some(({ type }) => type?.startsWith('web_search'))) return searched();
-  const called = tools.find(({ name }) => choice?.name === name || choice?.type === 'any' || said.includes(name));
+  const names = tools.map(({ name }) => name);
+  const called = choice?.name ?? askedFor(said, names, choice?.type === 'any');
   if (called !== undefined) {
-    const input = called.name === 'weather' ? { city: 'Lisbon' } : person;
-    return [...thought, { type: 'tool_use', id: 'toolu_theirs', name: called.name, input }];
+    const input = argumentsFor(said, called) ?? (called === 'weather' ? { city: 'Lisbon' } : person);
+    return [...thought, { type: 'tool_use', id: 'toolu_theirs', name: called, input }];
   }
   if ((output?.format ?? early) !== undefined) return [...thought, text(JSON.stringify(person))];
   if (JSON.stringify(messages).includes('"citations":{"enabled":true}')) return [...thought, quoted()];

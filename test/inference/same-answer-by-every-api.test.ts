@@ -138,10 +138,7 @@ const cases: Readonly<Record<string, Case>> = {
         { role: 'assistant', content: 'At the bend.' },
         {
           role: 'user',
-          content: [
-            { type: 'text', text: 'And' },
-            { type: 'text', text: 'then?' },
-          ],
+          content: [{ type: 'text', text: 'And then?' }],
         },
       ],
     },
@@ -153,10 +150,7 @@ const cases: Readonly<Record<string, Case>> = {
         { role: 'assistant', content: 'At the bend.' },
         {
           role: 'user',
-          content: [
-            { type: 'text', text: 'And' },
-            { type: 'text', text: 'then?' },
-          ],
+          content: [{ type: 'text', text: 'And then?' }],
         },
       ],
     },
@@ -168,10 +162,7 @@ const cases: Readonly<Record<string, Case>> = {
         { role: 'assistant', content: 'At the bend.' },
         {
           role: 'user',
-          content: [
-            { type: 'input_text', text: 'And' },
-            { type: 'input_text', text: 'then?' },
-          ],
+          content: [{ type: 'input_text', text: 'And then?' }],
         },
       ],
     },

@@ -53,6 +53,7 @@ const toolCall = namedFields({
   function: namedFields({ name: z.string().min(1), arguments: z.string(), parsed_arguments: addedBySdk }),
   // Streamed calls have it, and clients send them back.
   index: whole().min(0).nullish(),
+  cache_control: cacheControl,
 });
 
 /** For the OpenAPI document: a message of the user, or instructions alone. */

@@ -121,11 +121,12 @@ const blocksOf = (message: ChatMessage, place: Path, { budget }: Translation): M
   const made = partsOf(message.content);
   if (message.role !== 'assistant') return made;
   if (message.refusal) made.push({ block: { type: 'text', text: message.refusal }, path: ['refusal'] });
-  for (const [index, { id, function: called }] of (message.tool_calls ?? []).entries()) {
+  for (const [index, { id, function: called, cache_control }] of (message.tool_calls ?? []).entries()) {
     const path = ['tool_calls', index];
     const input = inputOf(called.arguments, [...place, ...path, 'function', 'arguments'], budget);
     if (isFault(input)) return input;
-    made.push({ block: { type: 'tool_use', id, name: called.name, input }, path });
+    const block = { type: 'tool_use', id, name: called.name, input, ...(cache_control != null && { cache_control }) };
+    made.push({ block, path });
   }
   return made;
 };

@@ -55,7 +55,7 @@ const message = taggedUnion('role', null, [
   namedFields({
     type,
     role: z.literal('user'),
-    content: textOr(z.string().min(1), parts(inputText, inputImage, inputFile).min(1)),
+    content: textOr(z.string(), parts(inputText, inputImage, inputFile).min(1)),
     id,
     status,
   }),

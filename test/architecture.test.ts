@@ -50,6 +50,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   // Of the accounts the hot path has the journal on the disk; what is sent from it to the store is not its affair.
   'src/data/account': [
+    'src/limits',
     'src/apis',
     'src/tokens',
     'src/domain',

@@ -76,8 +76,26 @@ export interface Meter {
   readonly written: Promise<unknown> | undefined;
 }
 
+/** From the reservation to the end of the request (contract F.4, M.2). */
+export interface Account extends Meter {
+  /** Tokens so far; they replace the reservation at the request's end. */
+  spent: number;
+  /** Reservation and credit. Never refused, never lowered. */
+  enlarge(tokens: number): void;
+  /** Releases the reservation beyond `spent`, which is final, before a made answer is sent. */
+  settle(): void;
+}
+
 /** Of a request that nobody accounts for. */
-export const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {}, written: undefined };
+export const unmetered: Account = {
+  spent: 0,
+  enlarge: () => {},
+  settle: () => {},
+  progress: () => {},
+  complete: () => {},
+  fail: () => {},
+  written: undefined,
+};
 
 /** Callbacks in this order; some are skipped. */
 export interface Watched<P> {
@@ -98,19 +116,12 @@ export interface Watched<P> {
 
 /** Held until the answer is complete. */
 export interface Allowance {
-  /** At most once. Returns the 429 if they do not fit. */
-  reserve(tokens: number): Refusal | undefined;
-  /** So far; replaces the reservation at the request's end. */
-  spent: number;
-  /** Never refused, never lowered. */
-  enlarge(tokens: number): void;
-  /** Releases the reservation beyond `spent`, which is final, before a made answer is sent. */
-  settle(): void;
   /**
-   * Resolves to the meter once the journal has the opening line; to the 402 without credit, or to the 503 if no line can be
-   * written: then the reservation is released.
+   * At most once: reserves tokens, holds credit and writes the beginning of the account, or does nothing of these. Resolves
+   * once the request may be given to its upstream; else to the 429, the 402 without credit, or the 503 if no line can be
+   * written.
    */
-  meter(metered: Metered): Promise<Meter | Refusal>;
+  open(metered: Metered): Promise<Account | Refusal>;
 }
 
 /** An identified request, already counted by the limits. */

@@ -3,7 +3,7 @@ import { atScope, dayBit, minuteBit, ofScope } from './record/metrics.ts';
 import type { WindowRecord } from './record/record.ts';
 import { keyAlone } from './window/attempt-journal.ts';
 import { recordOf } from './window/records.ts';
-import type { Refused, Ticket } from './window/ticket.ts';
+import { type Counted, nextOf, type Refused, type Ticket } from './window/ticket.ts';
 import type { LimitSubject, WindowStore } from './window/window-store.ts';
 
 /**
@@ -43,13 +43,13 @@ const count = (store: WindowStore, key: WindowRecord): number => {
     why |= atScope(record.attempt(time), record.kind.scope);
   }
   store.journal.add(key.number, time.ms);
-  if (why !== 0) noteRefusal(store, key, why);
+  if (why !== 0) noteRefusal(store, { key, outer: key.parent }, why);
   return why;
 };
 
 /** Notes in each record which of its limits refused, and when. */
-export const noteRefusal = ({ time }: WindowStore, key: WindowRecord, why: number): void => {
-  for (let record: WindowRecord | null = key; record !== null; record = record.parent) {
+export const noteRefusal = ({ time }: WindowStore, counted: Counted, why: number): void => {
+  for (let record: WindowRecord | null = counted.key; record !== null; record = nextOf(counted, record)) {
     const own = ofScope(why, record.kind.scope);
     if (own !== 0) record.refuse(own, time);
   }

@@ -5,7 +5,7 @@ import { atScope, dayTokensBit, minuteTokensBit, tokensPerDay, tokensPerMinute }
 import type { WindowRecord } from './record/record.ts';
 import { book, endTicket } from './settle.ts';
 import { follow } from './window/records.ts';
-import type { Refused, Ticket } from './window/ticket.ts';
+import { nextOf, type Refused, type Ticket } from './window/ticket.ts';
 import type { WindowStore } from './window/window-store.ts';
 
 /** Rounded up, never negative; NaN becomes Infinity. */
@@ -28,7 +28,7 @@ export const reserve = (store: WindowStore, ticket: Ticket, tokens: number, nowM
   // A bucket holds 31 bits; a larger reservation could not be returned in full.
   const need = Math.min(wholeTokens(tokens), mostTokens);
   let why = 0;
-  for (let record: WindowRecord | null = key; record !== null; record = record.parent) {
+  for (let record: WindowRecord | null = key; record !== null; record = nextOf(ticket, record)) {
     // Needed without a reservation, too, because settled tokens will be booked in this second.
     record.advanceTokens(time);
     if (exceeds(record.tokensLastMinute, need, record.limit(tokensPerMinute)))
@@ -37,7 +37,7 @@ export const reserve = (store: WindowStore, ticket: Ticket, tokens: number, nowM
   if (exceeds(organization.tokensToday, need, organization.limit(tokensPerDay)))
     why |= atScope(dayTokensBit, store.top);
   if (why !== 0) {
-    noteRefusal(store, key, why);
+    noteRefusal(store, ticket, why);
     endTicket(store, ticket);
     return why;
   }

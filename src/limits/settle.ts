@@ -1,7 +1,7 @@
 import { mostTokens, type Plan } from './record/kind.ts';
 import { tokensPerDay, tokensPerMinute } from './record/metrics.ts';
 import type { WindowRecord } from './record/record.ts';
-import type { Ticket } from './window/ticket.ts';
+import { nextOf, type Ticket } from './window/ticket.ts';
 import type { WindowStore } from './window/window-store.ts';
 
 /**
@@ -53,7 +53,7 @@ const rebook = (store: WindowStore, ticket: Ticket, tokens: number): void => {
  */
 export const book = (store: WindowStore, ticket: Ticket, tokens: number, within: Plan | null): void => {
   const { key, second, tenMinutes } = ticket;
-  for (let record: WindowRecord | null = key; record !== null; record = record.parent) {
+  for (let record: WindowRecord | null = key; record !== null; record = nextOf(ticket, record)) {
     const { scope } = record.kind;
     const before = booked(ticket.tokens, ticket.within, scope, tokensPerMinute);
     record.addTokens(second, booked(tokens, within, scope, tokensPerMinute) - before);
@@ -71,6 +71,6 @@ const booked = (tokens: number, within: Plan | null, scope: number, metric: numb
   within === null ? Math.max(0, tokens) : Math.min(tokens, within.kinds[scope]!.limits[metric]!);
 
 export const endTicket = (store: WindowStore, ticket: Ticket): void => {
-  for (let record: WindowRecord | null = ticket.key; record !== null; record = record.parent) record.leave();
+  for (let record: WindowRecord | null = ticket.key; record !== null; record = nextOf(ticket, record)) record.leave();
   store.tickets.end(ticket);
 };

@@ -140,7 +140,7 @@ class Usage implements OpenUsage {
     const { funds, clock } = this.#parts;
     const credit = this.#credit;
     const held = funds.needsCredit(asked.model)
-      ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images, searches))
+      ? credit.hold([organizationId], mostOf(price, estimatedTokens, maxTokens, images, searches))
       : undefined;
     if (held === null) return null;
     const [journal, hold, cutStatus] = [this.#commit, held ?? null, this.#statusOfCut];

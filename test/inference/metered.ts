@@ -1,5 +1,4 @@
-import type { Meter } from '../../src/http/route.ts';
-import { allowance } from '../support/unlimited.ts';
+import { type Account, type Allowance, type Meter, unmetered } from '../../src/http/route.ts';
 
 /** An allowance that tells what the account of its request is told. */
 export const metered = () => {
@@ -10,5 +9,6 @@ export const metered = () => {
     fail: (...said) => void told.push(['fail', ...said]),
     written: undefined,
   };
-  return { told, allowance: { ...allowance(), meter: () => Promise.resolve(meter) } };
+  const made: Allowance & Account = { ...unmetered, ...meter, open: () => Promise.resolve(made) };
+  return { told, allowance: made };
 };

@@ -43,7 +43,7 @@ export const memoryAccounts = (pricing: Partial<Pricing> = {}, funds = noFunds):
       const price = priceOf(asked.model, { ...free, ...pricing });
       const { model, organizationId, estimatedTokens, maxTokens, images, searches } = asked;
       const most = mostOf(price, estimatedTokens, maxTokens, images, searches);
-      const hold = funds.needsCredit(model) ? credit.hold(organizationId, most) : undefined;
+      const hold = funds.needsCredit(model) ? credit.hold([organizationId], most) : undefined;
       if (hold === null) return null;
       return new Meter({ asked, price, journal, clock: systemClock, credit, hold: hold ?? null });
     },

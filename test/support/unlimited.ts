@@ -1,6 +1,7 @@
 import { isRefusal, type Refusal } from '../../src/errors.ts';
 import {
   type Access,
+  type Account,
   type Allowance,
   type Gate,
   type Head,
@@ -8,14 +9,11 @@ import {
   unmetered,
 } from '../../src/http/route.ts';
 
-/** An allowance that nothing exhausts. */
-export const allowance = (): Allowance => ({
-  reserve: () => undefined,
-  spent: 0,
-  enlarge: () => {},
-  settle: () => {},
-  meter: () => Promise.resolve(unmetered),
-});
+/** An allowance that nothing exhausts, and the account that it opens. */
+export const allowance = (): Allowance & Account => {
+  const made: Allowance & Account = { ...unmetered, open: () => Promise.resolve(made) };
+  return made;
+};
 
 const pass = <P extends object>(principal: P): RateLimitLease<P> => ({
   ...allowance(),

@@ -17,20 +17,32 @@ const credited = (credits: number) => {
 describe('credit', () => {
   test('is held to the micro-dollar, and not beyond', () => {
     const { credit } = credited(100);
-    expect(credit.hold('o', 101)).toBeNull();
-    const all = credit.hold('o', 100);
-    expect(credit.hold('o', 1)).toBeNull();
-    expect(credit.hold('o', 0)).not.toBeNull();
+    expect(credit.hold(['o'], 101)).toBeNull();
+    const all = credit.hold(['o'], 100);
+    expect(credit.hold(['o'], 1)).toBeNull();
+    expect(credit.hold(['o'], 0)).not.toBeNull();
     all!.release();
     all!.release();
-    expect(credit.hold('o', 101)).toBeNull();
-    expect(credit.hold('o', 100)).not.toBeNull();
+    expect(credit.hold(['o'], 101)).toBeNull();
+    expect(credit.hold(['o'], 100)).not.toBeNull();
   });
 
   test('of one organization is nobody else’s', () => {
     const { credit } = credited(100);
-    credit.hold('o', 100);
-    expect(credit.hold('p', 100)).not.toBeNull();
+    credit.hold(['o'], 100);
+    expect(credit.hold(['p'], 100)).not.toBeNull();
+  });
+
+  test('of several is held of all or of none', () => {
+    const funds = { balanceOf: (of: string) => (of === 'o' ? 100 : 40), needsCredit: () => true };
+    const credit = new Credit(funds);
+    expect(credit.hold(['o', 'p'], 41)).toBeNull();
+    const both = credit.hold(['o', 'p'], 40)!;
+    expect([credit.hold(['o'], 61), credit.hold(['p'], 1)]).toEqual([null, null]);
+    both.become(10);
+    expect([credit.hold(['o'], 91), credit.hold(['p'], 31)]).toEqual([null, null]);
+    both.release();
+    expect([credit.hold(['o'], 100), credit.hold(['p'], 40)]).not.toContain(null);
   });
 
   test('that was spent here counts from that moment on, and once when the log has it', () => {
@@ -47,12 +59,12 @@ describe('credit', () => {
 
   test('can be held beyond the balance by an answer that is longer than was reserved', () => {
     const { credit } = credited(100);
-    const hold = credit.hold('o', 90)!;
+    const hold = credit.hold(['o'], 90)!;
     hold.become(150);
-    expect(credit.hold('o', 1)).toBeNull();
-    expect(credit.hold('o', 0)).not.toBeNull();
+    expect(credit.hold(['o'], 1)).toBeNull();
+    expect(credit.hold(['o'], 0)).not.toBeNull();
     hold.become(20);
-    expect(credit.hold('o', 80)).not.toBeNull();
+    expect(credit.hold(['o'], 80)).not.toBeNull();
   });
 
   test('never admits more than there is, and forgets nothing, whatever comes in whatever order', () => {
@@ -70,7 +82,7 @@ describe('credit', () => {
         const held = () => open.reduce((sum, each) => sum + each.amount, 0);
         for (const { is, amount, which } of steps) {
           if (is === 'hold') {
-            const hold = credit.hold('o', amount);
+            const hold = credit.hold(['o'], amount);
             expect(hold !== null).toBe(credits - spent - held() >= amount);
             if (hold) open.push({ hold, amount });
           } else if (is === 'record') {
@@ -124,7 +136,7 @@ describe('a request', () => {
       searches: 0,
       maxTokens: 50,
     } as const;
-    const hold = credit.hold('o', mostOf(price, 100, 50, 0))!;
+    const hold = credit.hold(['o'], mostOf(price, 100, 50, 0))!;
     const meter = new Meter({
       asked,
       price,
@@ -133,17 +145,17 @@ describe('a request', () => {
       credit,
       hold,
     })!;
-    expect([credit.hold('o', 391), credit.hold('o', 390) !== null]).toEqual([null, true]);
+    expect([credit.hold(['o'], 391), credit.hold(['o'], 390) !== null]).toEqual([null, true]);
     meter.enlarge(100 + 60);
-    expect(credit.hold('o', 1)).toBeNull();
+    expect(credit.hold(['o'], 1)).toBeNull();
     meter.complete(
       { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
       0,
     );
     // 390 are held by the one above, 70 are charged.
     expect(credit.balanceOf('o')).toBe(930);
-    expect([credit.hold('o', 541), credit.hold('o', 540) !== null]).toEqual([null, true]);
+    expect([credit.hold(['o'], 541), credit.hold(['o'], 540) !== null]).toEqual([null, true]);
     meter.enlarge(10_000);
-    expect(credit.hold('o', 0)).not.toBeNull();
+    expect(credit.hold(['o'], 0)).not.toBeNull();
   });
 });

@@ -1,15 +1,22 @@
 import type { Clock } from '../../clock.ts';
 import { type Refusal, refusal } from '../../errors.ts';
-import { type Meter, type Metered, type Need, type RateLimitLease, unmetered } from '../../http/route.ts';
+import {
+  type Account as AskedAccount,
+  type Metered,
+  type Need,
+  type RateLimitLease,
+  unmetered,
+} from '../../http/route.ts';
 import { countInactive, countRequest, start } from '../../limits/count-request.ts';
 import { administrationLines } from '../../limits/http/administration-headers.ts';
 import { creditLines, quotaLines } from '../../limits/http/headers.ts';
 import { waitAfter, waitOfInactive } from '../../limits/http/retry-after.ts';
 import { reserve } from '../../limits/reserve.ts';
-import { charge, enlarge, release, settle } from '../../limits/settle.ts';
+import { release } from '../../limits/settle.ts';
 import { isRefused, type Refused, type Ticket } from '../../limits/window/ticket.ts';
 import type { LimitSubject, WindowStore } from '../../limits/window/window-store.ts';
-import type { Meter as Account, Asked } from '../account/meter.ts';
+import { Account } from '../account/account.ts';
+import type { Asked, Meter } from '../account/meter.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts';
 
@@ -17,7 +24,7 @@ export interface Accounts {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
   /** Null without credit. */
-  begin(asked: Asked): Account | null;
+  begin(asked: Asked): Meter | null;
 }
 
 const noCredit = refusal('insufficient_credits');
@@ -32,7 +39,6 @@ const noRoom = (why: string): Refusal =>
 export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   readonly principal: BearerPrincipal;
   denied: Refusal | undefined = undefined;
-  spent = 0;
   protected readonly clock: Clock;
   protected readonly store: WindowStore;
   protected readonly who: LimitSubject;
@@ -64,12 +70,7 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
     return limitRefusal(wait, this.principal.sharesWindows);
   }
 
-  reserve(_tokens: number): Refusal | undefined {
-    return undefined;
-  }
-  enlarge(_tokens: number): void {}
-  settle(): void {}
-  meter(_metered: Metered): Promise<Meter | Refusal> {
+  open(_metered: Metered): Promise<AskedAccount | Refusal> {
     return Promise.resolve(unmetered);
   }
   end(): void {}
@@ -102,7 +103,6 @@ abstract class TicketLease extends CountedLease {
 
 /** Requests, tokens and concurrency of key, project and organization. */
 export class InferenceLease extends TicketLease {
-  private reserved: Ticket | null = null;
   private kept: Account | null = null;
   private readonly accounts: Accounts;
 
@@ -111,28 +111,35 @@ export class InferenceLease extends TicketLease {
     this.accounts = accounts;
   }
 
-  /** Nothing if the client has gone: the upstream call is aborted before it begins. */
-  override reserve(tokens: number): Refusal | undefined {
-    if (this.ticket === null) return undefined;
+  /** None if the client has gone before the upstream was asked. */
+  override async open(metered: Metered): Promise<AskedAccount | Refusal> {
+    if (this.ticket === null) return unmetered;
     const { whyFull } = this.accounts;
     if (whyFull !== undefined) {
-      super.end();
+      this.end();
       return noRoom(whyFull);
     }
+    const tokens = metered.estimatedTokens + metered.maxTokens;
     const outcome = reserve(this.store, this.ticket, tokens, this.clock.monotonic());
     this.ticket = this.held(outcome);
     if (isRefused(outcome)) return this.refusal(tokens);
-    this.reserved = outcome;
-    return undefined;
+    const meter = this.accounts.begin(this.asked(metered));
+    if (meter === null) {
+      this.end();
+      return noCredit;
+    }
+    const account = new Account(this.store, outcome, meter);
+    this.kept = account;
+    if (await meter.opened()) return account;
+    this.end();
+    return noRoom(this.accounts.whyFull ?? 'their accounts cannot be written');
   }
 
-  /** None if the client has gone before the upstream was asked. */
-  override meter(metered: Metered): Promise<Meter | Refusal> {
-    if (this.ticket === null) return Promise.resolve(unmetered);
+  private asked(metered: Metered): Asked {
     const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
     const { requestId, model, requestedModel, api, estimatedTokens, images, searches, maxTokens } = metered;
     // Member by member: a spread costs a microsecond per request.
-    const asked = {
+    return {
       requestId,
       model,
       requestedModel,
@@ -145,39 +152,15 @@ export class InferenceLease extends TicketLease {
       searches,
       maxTokens,
     };
-    const account = this.accounts.begin(asked);
-    if (account === null) {
-      this.end();
-      return Promise.resolve(noCredit);
-    }
-    this.kept = account;
-    return account.opened().then((isOpen) => {
-      if (isOpen) return account;
-      this.kept = null;
-      this.end();
-      return noRoom(this.accounts.whyFull ?? 'their accounts cannot be written');
-    });
-  }
-
-  override enlarge(tokens: number): void {
-    if (this.reserved === null) return;
-    enlarge(this.store, this.reserved, tokens);
-    this.kept?.enlarge(tokens);
-  }
-
-  override settle(): void {
-    if (this.reserved !== null) charge(this.store, this.reserved, this.spent);
   }
 
   override end(): void {
-    this.kept?.end();
-    this.kept = null;
-    if (this.reserved === null) {
+    if (this.kept === null) {
       super.end();
       return;
     }
-    settle(this.store, this.reserved, this.spent);
-    this.reserved = null;
+    this.kept.end();
+    this.kept = null;
     this.ticket = null;
   }
 

@@ -1,106 +1,54 @@
-import type { Allowance, Meter } from '../../http/route.ts';
-import { noTokens, type Usage } from '../../tokens.ts';
-import { estimateTokensOf } from '../upstream/estimate.ts';
-import { UpstreamError } from '../upstream/port.ts';
-import { believed, type Most, mostTokensOf, outputOf, sentTokens, type TokenNeed, tokensTaken } from './counts.ts';
-import { type Growth, growthOf } from './growth.ts';
-
-/** What has come of an answer. */
-export interface Count {
-  readonly usage: Usage;
-  /** Of text, thinking and tool input; 0 if the upstream has counted tokens. */
-  readonly outputBytes: number;
-}
-
-/** Of a stream: so far, or where it has ended. */
-export interface StreamCount extends Count {
-  readonly ended: boolean;
-}
-
-export interface AccountOptions {
-  readonly allowance: Allowance;
-  readonly meter: Meter;
-  readonly need: TokenNeed;
-  readonly contextLength: number;
-  readonly searches: number;
-}
+import type { Account as AskedAccount } from '../../http/route.ts';
+import { charge, enlarge, settle } from '../../limits/settle.ts';
+import type { Ticket } from '../../limits/window/ticket.ts';
+import type { WindowStore } from '../../limits/window/window-store.ts';
+import type { Usage } from '../../tokens.ts';
+import type { Meter } from './meter.ts';
 
 /**
- * The account of a request that was given to its upstream: the tokens of its limits and the charge, kept current, so that
- * an answer that is cut off is charged for what was sent (contract F.4, M.2).
+ * One request's account from its reservation to its settlement. The ticket names the windows that are counted together, the meter
+ * the money that is held and the line in the journal.
  */
-export class Account {
-  readonly #allowance: Allowance;
+export class Account implements AskedAccount {
+  spent = 0;
+  readonly #store: WindowStore;
+  readonly #ticket: Ticket;
   readonly #meter: Meter;
-  readonly #estimatedInput: number;
-  readonly #most: Most;
-  readonly #grow: Growth;
-  #outputBytes = 0;
-  #whole: { readonly counted: Usage; readonly sent: number } | null = null;
 
-  constructor({ allowance, meter, need, contextLength, searches }: AccountOptions) {
-    this.#allowance = allowance;
+  constructor(store: WindowStore, ticket: Ticket, meter: Meter) {
+    this.#store = store;
+    this.#ticket = ticket;
     this.#meter = meter;
-    this.#estimatedInput = need.estimatedTokens;
-    this.#most = mostTokensOf(need, contextLength, searches);
-    this.#grow = growthOf(allowance, need);
-    // Once asked, the input is spent whatever comes.
-    allowance.spent = need.estimatedTokens;
   }
 
-  /** Usage that the upstream reports beside an answer. */
-  counted(usage: Usage): void {
-    const bytes = this.#outputBytes;
-    this.#meter.progress(believed(usage, this.#most, bytes), sentTokens(bytes, this.#most));
+  enlarge(tokens: number): void {
+    enlarge(this.#store, this.#ticket, tokens);
+    this.#meter.enlarge(tokens);
   }
 
-  /** A streamed answer so far, or before its last byte is sent. @param status the client's, at its end */
-  add({ usage, outputBytes, ended }: StreamCount, status = 200): void {
-    this.#outputBytes = outputBytes;
-    const counted = believed(usage, this.#most, outputBytes);
-    const sent = sentTokens(outputBytes, this.#most);
-    const output = ended ? outputOf(counted, sent) : sent;
-    this.#allowance.spent = tokensTaken(counted, output, this.#estimatedInput);
-    // Also of an answer that comes in one piece: it has a first one.
-    this.#meter.progress(counted, sent);
-    if (ended) this.#meter.complete(counted, sent, status);
-    else this.#grow(sent);
+  settle(): void {
+    charge(this.#store, this.#ticket, this.spent);
   }
 
-  /** An answer in one piece, which is not released yet. @param written bytes of its text, asked where the count may be too high */
-  arrived({ usage, outputBytes }: Count, written: () => number): void {
-    const isBeyond = outputBytes === 0 && usage.output_tokens > this.#most.output;
-    const counted = believed(usage, this.#most, isBeyond ? written() : outputBytes);
-    const sent = sentTokens(outputBytes, this.#most);
-    this.#whole = { counted, sent };
-    this.#allowance.spent = tokensTaken(counted, outputOf(counted, sent), this.#estimatedInput);
+  progress(usage: Usage, sentTokens: number): void {
+    this.#meter.progress(usage, sentTokens);
   }
 
-  /** The answer that has arrived is about to be sent, or a refusal in its place. @param status the client's */
-  completeWhole(status: number): void {
-    const { counted, sent } = this.#whole!;
-    this.#allowance.settle();
-    this.#meter.complete(counted, sent, status);
+  complete(usage: Usage, sentTokens: number, status?: number): void {
+    this.#meter.complete(usage, sentTokens, status);
   }
 
-  /** Bytes of an answer for which there is no room; not only text. */
-  withheld(bytes: number): void {
-    const sent = Math.min(estimateTokensOf(bytes), this.#most.output);
-    this.#allowance.spent = tokensTaken(noTokens, sent, this.#estimatedInput);
-    // An answer without output was made all the same.
-    const usage = sent === 0 ? { ...noTokens, input_tokens: this.#estimatedInput } : noTokens;
-    this.#meter.progress(usage, sent);
+  fail(status: number): void {
+    this.#meter.fail(status);
   }
 
-  /** Charges what the upstream counted, or else what came of an answer. */
-  fail(error: unknown, status: number): void {
-    const usage = error instanceof UpstreamError ? error.usage : undefined;
-    if (usage === undefined) this.#meter.fail(status);
-    else this.#meter.complete(believed(usage, this.#most), 0, status);
-  }
-
-  /** To be awaited before the last byte is sent. */
-  get written(): Promise<unknown> | undefined {
+  get written(): Promise<unknown> {
     return this.#meter.written;
+  }
+
+  /** Settles what nothing has settled. Called once. */
+  end(): void {
+    this.#meter.end();
+    settle(this.#store, this.#ticket, this.spent);
   }
 }

@@ -13,22 +13,22 @@ const add = (sums: Map<string, number>, of: string, amount: number): void => {
   else sums.set(of, sum);
 };
 
-/** Reserved for a request in flight. */
+/** Reserved for a request in flight, of everybody in a list. */
 export class Hold {
   readonly #held: Map<string, number>;
-  readonly #organizationId: string;
+  readonly #of: readonly string[];
   #microDollars: number;
 
-  constructor(held: Map<string, number>, organizationId: string, microDollars: number) {
+  constructor(held: Map<string, number>, of: readonly string[], microDollars: number) {
     this.#held = held;
-    this.#organizationId = organizationId;
+    this.#of = of;
     this.#microDollars = microDollars;
-    add(held, organizationId, microDollars);
+    for (const each of of) add(held, each, microDollars);
   }
 
   /** May exceed the balance: no answer is refused midway (contract F.4). */
   become(microDollars: number): void {
-    add(this.#held, this.#organizationId, microDollars - this.#microDollars);
+    for (const each of this.#of) add(this.#held, each, microDollars - this.#microDollars);
     this.#microDollars = microDollars;
   }
 
@@ -52,12 +52,15 @@ export class Credit {
     return this.#funds.balanceOf(organizationId) - (this.#pending.get(organizationId) ?? 0);
   }
 
-  /** Null if the balance does not cover it beside other holds. */
-  hold(organizationId: string, microDollars: number): Hold | null {
-    const free = this.balanceOf(organizationId) - (this.#held.get(organizationId) ?? 0);
+  /** Of all in the list or of none: null if a balance does not cover it beside other holds. */
+  hold(of: readonly string[], microDollars: number): Hold | null {
     // Free requests are allowed even with debts.
-    if (microDollars > 0 && free < microDollars) return null;
-    return new Hold(this.#held, organizationId, microDollars);
+    if (microDollars > 0 && of.some((each) => this.#freeOf(each) < microDollars)) return null;
+    return new Hold(this.#held, of, microDollars);
+  }
+
+  #freeOf(organizationId: string): number {
+    return this.balanceOf(organizationId) - (this.#held.get(organizationId) ?? 0);
   }
 
   settled({ organization_id, request_id, micro_dollars }: Settlement): void {

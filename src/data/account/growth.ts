@@ -1,4 +1,4 @@
-import type { Allowance } from '../../http/route.ts';
+import type { Account } from '../../http/route.ts';
 import type { TokenNeed } from './counts.ts';
 
 /** Called with the answer's tokens so far. */
@@ -10,12 +10,15 @@ const step = 1024;
 const bounded: Growth = () => {};
 
 /** Keeps the reservation of an unbounded answer ahead of its length (contract F.4). */
-export const growthOf = (allowance: Allowance, { estimatedTokens, maxTokens, grows = false }: TokenNeed): Growth => {
+export const growthOf = (
+  account: Pick<Account, 'enlarge'>,
+  { estimatedTokens, maxTokens, grows = false }: TokenNeed,
+): Growth => {
   if (!grows) return bounded;
   let reserved = maxTokens;
   return (outputTokens) => {
     if (outputTokens <= reserved) return;
     reserved += Math.ceil((outputTokens - reserved) / step) * step;
-    allowance.enlarge(estimatedTokens + reserved);
+    account.enlarge(estimatedTokens + reserved);
   };
 };

@@ -1,7 +1,7 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
 import type { Hold } from '../../http/route.ts';
-import type { Account } from '../account/account.ts';
+import type { AnswerCount } from '../account/answer-count.ts';
 import type { GenerateOptions } from '../upstream/port.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { AnswerWatch } from './answer-watch.ts';
@@ -11,7 +11,7 @@ import type { After } from './event-output.ts';
 export interface Generation {
   readonly form: AnswerForm;
   readonly estimatedTokens: number;
-  readonly account: Account;
+  readonly account: AnswerCount;
   readonly hold: Hold;
   readonly requestId: string;
   readonly trace: GenerateOptions['trace'];

@@ -1,5 +1,5 @@
 import { statusOf } from '../../http/error-envelopes.ts';
-import type { StreamCount } from '../account/account.ts';
+import type { StreamCount } from '../account/answer-count.ts';
 import type { Chunk, PassedEvents } from '../upstream/port.ts';
 import { type AnswerWatch, judgeLater } from './answer-watch.ts';
 import type { Generation } from './generation.ts';

@@ -1,5 +1,5 @@
 import { noTokens } from '../../tokens.ts';
-import type { StreamCount } from '../account/account.ts';
+import type { StreamCount } from '../account/answer-count.ts';
 import { type Chunk, UpstreamError } from '../upstream/port.ts';
 import { textIn } from './kept.ts';
 

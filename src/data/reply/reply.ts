@@ -2,7 +2,7 @@ import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Reply } from '../../http/route.ts';
 import type { ResponseText } from '../../rules/text/request-text.ts';
-import type { Count } from '../account/account.ts';
+import type { Count } from '../account/answer-count.ts';
 import { writtenBytesOf } from '../upstream/estimate.ts';
 import type {
   Answer,

@@ -18,7 +18,7 @@ export interface Admitted {
   readonly sent: Sent;
 }
 
-export const tokensOf = ({ estimatedTokens, maxTokens }: TokenNeed): number => estimatedTokens + maxTokens;
+const tokensOf = ({ estimatedTokens, maxTokens }: TokenNeed): number => estimatedTokens + maxTokens;
 
 /** The model, then the policies that are named, then the model's rules (contract F.2). Credential and limits come before. */
 export const admission = (models: Models, guard: Pick<PolicyGuard, 'meet'>, as: PassingRules<unknown>['as']) => {

@@ -5,7 +5,7 @@ import { type Code, isRefusal, type Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import { type Family, type Head, type Reply, type Route, route } from '../../http/route.ts';
 import type { ProjectPrincipal } from '../access/principal.ts';
-import { Account } from '../account/account.ts';
+import { AnswerCount } from '../account/answer-count.ts';
 import type { EffectivePolicies } from '../policy/effective.ts';
 import { noPolicies, type PolicyGuard } from '../policy/guard.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
@@ -14,7 +14,7 @@ import { type After, realAfter } from '../reply/event-output.ts';
 import type { Timing } from '../reply/generation.ts';
 import { passedHeaders } from '../reply/passed-headers.ts';
 import { abandoned, passedReply, translatedReply } from '../reply/reply.ts';
-import { type Admitted, admission, tokensOf } from './admission.ts';
+import { type Admitted, admission } from './admission.ts';
 import { callErrors, foreignErrors } from './call-errors.ts';
 import { inPlace } from './in-place.ts';
 import { type InferenceCall, type LargeBodies, type LargeBody, readHere, withLarge } from './large-bodies.ts';
@@ -71,7 +71,7 @@ interface Way<Said> {
   readonly answerId: () => string;
 }
 
-/** One request after its policies: reserves tokens, opens its account, asks the upstream. Not kept once it is asked. */
+/** One request after its policies: opens its account, asks the upstream. Not kept once it is asked. */
 class Asking<Said> {
   readonly #way: Way<Said>;
   readonly #call: InferenceCall<unknown>;
@@ -88,11 +88,9 @@ class Asking<Said> {
   /** @param watch null without response policies */
   answer(watch: AnswerWatch | null): Reply | Promise<Reply> {
     const { family, passedHeaders: passedNames = [] } = this.#way.api;
-    const { allowance, head } = this.#call;
+    const { head } = this.#call;
     const headers = 'body' in this.#admitted.sent ? passedHeaders(head, passedNames) : {};
     if (isRefusal(headers)) return failure(headers, family, head.requestId);
-    const full = allowance.reserve(tokensOf(this.#asked));
-    if (full !== undefined) return failure(full, family, head.requestId);
     return this.#ask(headers, watch);
   }
 
@@ -114,12 +112,12 @@ class Asking<Said> {
       searches,
       maxTokens,
     };
-    const opened = await allowance.meter(metered);
+    const opened = await allowance.open(metered);
     if (isRefusal(opened)) return failure(opened, api.family, requestId);
     // A request whose client left before it was asked is neither asked nor charged.
     if (signal.aborted) return abandoned;
     const meter = watched?.asks(metered, opened) ?? opened;
-    const account = new Account({ allowance, meter, need: needOf(this.#asked), contextLength, searches });
+    const account = new AnswerCount({ account: opened, meter, need: needOf(this.#asked), contextLength, searches });
     const id = answerId();
     const form = placed(api.form(this.#asked, id, head), placeOf);
     // Only now is the span of the upstream known.

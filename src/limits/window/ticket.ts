@@ -1,9 +1,22 @@
 import type { Plan } from '../record/kind.ts';
 import type { WindowRecord } from '../record/record.ts';
 
-/** An admitted request's place in flight and its reservation. A second end is reported; the sweep ends forgotten ones. */
-export class Ticket {
+/**
+ * The records that a request is counted in, in all of them or in none: the key's, then `outer` and what that names in turn. The
+ * outer ones are one list for all keys of a project, so that no key and no request has a list of its own in memory.
+ */
+export interface Counted {
   readonly key: WindowRecord;
+  readonly outer: WindowRecord | null;
+}
+
+export const nextOf = ({ key, outer }: Counted, record: WindowRecord): WindowRecord | null =>
+  record === key ? outer : record.parent;
+
+/** An admitted request's place in flight and its reservation. A second end is reported; the sweep ends forgotten ones. */
+export class Ticket implements Counted {
+  readonly key: WindowRecord;
+  readonly outer: WindowRecord | null;
   /** The second of admission. */
   readonly started: number;
   isOpen = true;
@@ -19,6 +32,7 @@ export class Ticket {
 
   constructor(key: WindowRecord, started: number) {
     this.key = key;
+    this.outer = key.parent;
     this.started = started;
   }
 }

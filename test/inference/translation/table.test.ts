@@ -605,7 +605,7 @@ const fromChat: Examples = {
       ],
       { system: [text('S')], messages: [user([text('x'), text('y')])] },
     ),
-  '`cache_control` of messages and parts': async () => {
+  '`cache_control` of messages, parts and calls': async () => {
     const cache_control = { type: 'ephemeral' };
     await reaches(
       [

@@ -1,4 +1,4 @@
-import { type Project, type ProjectEvent, project } from '../src/domain/project/project.ts';
+import { type Project, type ProjectEvent, permitted, project } from '../src/domain/project/project.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
@@ -24,7 +24,7 @@ const chart = compile(project);
 
 export const projects: Projection = {
   name: 'projects',
-  version: 3,
+  version: 4,
   categories: ['project'],
   tables: [projectRows, activeProjectRows, aliasedProjectRows, projectOwners],
   apply(recorded, rows) {
@@ -48,6 +48,8 @@ export const projects: Projection = {
 
 const hasAliases = ({ modelAliases }: ProjectRow): boolean => Object.keys(modelAliases).length > 0;
 
+const unset = { archivedAt: null, allowedModels: null, deniedModels: null, modelAliases: {} };
+
 const next = (
   before: ProjectRow | undefined,
   id: string,
@@ -56,14 +58,16 @@ const next = (
 ): ProjectRow => {
   if (event.type === 'project.created') {
     const { organization_id: organizationId, name, created_at: createdAt } = event;
-    return { id, organizationId, name, status, createdAt, archivedAt: null, allowedModels: null, modelAliases: {} };
+    return { id, organizationId, name, status, createdAt, ...unset };
   }
   if (!before) throw new Error(`${event.type} of a project that has no row: ${id}`);
   switch (event.type) {
     case 'project.updated':
       return { ...before, name: event.name };
     case 'project.models_allowed':
-      return { ...before, allowedModels: event.models };
+      return { ...before, allowedModels: event.models, deniedModels: null };
+    case 'project.model_permissions_updated':
+      return { ...before, ...permitted(event) };
     case 'project.models_aliased':
       return { ...before, modelAliases: event.aliases };
     case 'project.archived':

@@ -53,6 +53,18 @@ const permissionList = (catalogue: readonly string[]) =>
 export const projectKeyPermissions = permissionList(projectPermissions);
 export const adminKeyPermissions = permissionList(adminPermissions);
 
+/** Unspecified: models need not exist, since gateways may declare different ones. */
+export const modelId = z.string().min(1).max(200);
+
+/** Keeps an event well below the limit of one append. */
+const mostModels = 1_000;
+
+export const modelIds = z
+  .array(modelId)
+  .max(mostModels)
+  .refine((ids) => new Set(ids).size === ids.length, { error: 'Must not list a model twice.' })
+  .meta({ uniqueItems: true });
+
 /** Ten years: the longest relative expiry (contract C.5). */
 const longestExpirySeconds = 315_360_000;
 

@@ -8,6 +8,7 @@ import { adminKeyRoutes } from '../admin/keys/admin-keys.ts';
 import { keyLimitsRoute } from '../admin/keys/key-limits.ts';
 import { projectKeyRoutes } from '../admin/keys/project-keys.ts';
 import { oauthRoutes } from '../admin/oauth/oauth.ts';
+import { modelPermissionRoutes } from '../admin/organization/model-permissions.ts';
 import { organizationRoutes } from '../admin/organization/organization.ts';
 import { projectRoutes } from '../admin/organization/projects.ts';
 import { policyRoutes } from '../admin/policies/policies.ts';
@@ -82,10 +83,10 @@ export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
     ...unsure(
       [
         ...organizationRoutes(admin, tiers),
-        ...projectRoutes(admin, (organizationId, id) => {
-          const found = models.get(id);
-          return found !== undefined && existsFor(found.model, organizationId);
-        }),
+        ...projectRoutes(admin, (organizationId) =>
+          models.list.filter((model) => existsFor(model, organizationId)).map(({ id }) => id),
+        ),
+        ...modelPermissionRoutes(admin),
         ...projectKeyRoutes(admin),
         keyLimitsRoute(admin, windows),
         ...adminKeyRoutes(admin),

@@ -17,6 +17,7 @@ export const auditTypes = [
   'project.created',
   'project.updated',
   'project.archived',
+  'model_permissions.updated',
   'api_key.created',
   'api_key.updated',
   'api_key.rotated',

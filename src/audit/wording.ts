@@ -61,6 +61,10 @@ const project: Wording<ProjectEvent> = {
       type: 'project.updated',
       changesRequested: { allowed_models: models },
     }),
+    'project.model_permissions_updated': ({ mode, models }) => ({
+      type: 'model_permissions.updated',
+      changesRequested: { mode, model_ids: models },
+    }),
     'project.models_aliased': ({ aliases }) => ({
       type: 'project.updated',
       changesRequested: { model_aliases: aliases },

@@ -21,7 +21,7 @@ beforeEach(async () => {
   const { admin } = at;
   ask = asker([
     ...organizationRoutes(admin, { table: tiers }),
-    ...projectRoutes(admin, () => false),
+    ...projectRoutes(admin, () => []),
     ...projectKeyRoutes(admin),
     ...adminKeyRoutes(admin),
   ]);

@@ -78,6 +78,7 @@ const fill = (): Map<string, Map<string, object>> => {
       createdAt: 1,
       archivedAt: null,
       allowedModels: null,
+      deniedModels: null,
       modelAliases: {},
     };
     put(projectRows, `org_1:${project.id}`, project);

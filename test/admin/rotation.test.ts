@@ -29,11 +29,7 @@ let dying: { readonly step: number; readonly how: Fault } | undefined;
 const freshProcess = (): Ask => {
   const { admin, store, clock } = at;
   const fresh = { ...admin, aggregates: allAggregates(store, { clock, whose: () => 'ours' }) };
-  return asker([
-    ...projectRoutes(fresh, () => false),
-    ...projectKeyRoutes(fresh),
-    keyLimitsRoute(fresh, testWindows()),
-  ]);
+  return asker([...projectRoutes(fresh, () => []), ...projectKeyRoutes(fresh), keyLimitsRoute(fresh, testWindows())]);
 };
 
 beforeEach(async () => {

@@ -153,6 +153,12 @@ const administration = async () => {
     },
     async () => {
       const { id } = random.of(projects);
+      const permissions = { mode: random.of(['allow_list', 'deny_list']), model_ids: [`p${asked}`] };
+      const path = `/projects/${id}/model_permissions`;
+      await change('project.model_permissions_updated', () => onProject(id), 'POST', path, permissions);
+    },
+    async () => {
+      const { id } = random.of(projects);
       const model_aliases = { [`a${asked}`]: 'weir-sim-1' };
       await change('project.models_aliased', onProject, 'POST', `/projects/${id}`, { model_aliases });
     },
@@ -284,7 +290,7 @@ test(`${wanted} random administrative actions are ${wanted} complete records of 
     list.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
   expect(records).toHaveLength(mine.changes.length);
   expect(byRequest(records)).toEqual(byRequest(mine.changes));
-  expect(new Set(records.map(({ type }) => type)).size).toBe(18);
+  expect(new Set(records.map(({ type }) => type)).size).toBe(19);
   for (const { index, event, stub, proof } of events) {
     const leaf = Buffer.from(leafHash(stub ?? event), 'base64');
     const path = proof.map((hash: string) => Buffer.from(hash, 'base64'));

@@ -19,6 +19,7 @@ import { organizationSteps } from '../admin/administrators/organizations.ts';
 import { policySteps } from '../admin/administrators/policies.ts';
 import { projectSteps } from '../admin/administrators/projects.ts';
 import { World } from '../admin/administrators/world.ts';
+import { seed } from '../support/seed.ts';
 
 /** How many positions to travel to: some in the ordinary tests, 10,000 and more where AUDIT_POSITIONS says so. */
 const wanted = Number(process.env.AUDIT_POSITIONS ?? 500);
@@ -132,12 +133,13 @@ test(
           fc.asyncProperty(history, (commands) =>
             fc.asyncModelRun(() => ({ model: {}, real: world }), commands as Iterable<fc.AsyncCommand<object, World>>),
           ),
-          { numRuns: 1, endOnFailure: true },
+          { numRuns: 1, endOnFailure: true, seed: seed + round },
         );
         const last = positions.at(-1);
         if (!last) continue;
         const nth = fc.nat(positions.length - 1);
-        const picks = fc.sample(fc.tuple(nth, nth, fc.nat(1), fc.constantFrom(...prefixes), fc.nat()), asked);
+        const pick = fc.tuple(nth, nth, fc.nat(1), fc.constantFrom(...prefixes), fc.nat());
+        const picks = fc.sample(pick, { numRuns: asked, seed: seed + round });
         for (const [n, m, of, prefix, which] of picks) {
           // The later of two: at the beginning there is little.
           const position = positions[Math.max(n, m)] as Position;

@@ -78,6 +78,60 @@ describe('the models that a project may use', () => {
   });
 });
 
+describe('the model permissions of a project', () => {
+  const permitted = (mode: 'allow_list' | 'deny_list', ...models: string[]): ProjectEvent => ({
+    type: 'project.model_permissions_updated',
+    mode,
+    models,
+  });
+  const deny = (...models: string[]) => ({ mode: 'deny_list', models }) as const;
+  const allow = (...models: string[]) => ({ mode: 'allow_list', models }) as const;
+  test('are one truth with the models that it may use', () => {
+    given(project, [created])
+      .when('permitModels', deny('a'))
+      .then([permitted('deny_list', 'a')])
+      .leaves({ data: { allowedModels: null, deniedModels: ['a'] } });
+    given(project, [created, permitted('deny_list', 'a')])
+      .when('permitModels', allow('b'))
+      .then([permitted('allow_list', 'b')])
+      .leaves({ data: { allowedModels: ['b'], deniedModels: null } });
+    given(project, [created, permitted('deny_list', 'a')])
+      .when('update', { allowedModels: ['b'] })
+      .then([{ type: 'project.models_allowed', models: ['b'] }])
+      .leaves({ data: { allowedModels: ['b'], deniedModels: null } });
+    given(project, [created, permitted('deny_list', 'a')])
+      .when('update', { allowedModels: null })
+      .then([{ type: 'project.models_allowed', models: null }])
+      .leaves({ data: { allowedModels: null, deniedModels: null } });
+    given(project, [created, { type: 'project.models_allowed', models: ['b'] }])
+      .when('permitModels', deny('b'))
+      .then([permitted('deny_list', 'b')])
+      .leaves({ data: { allowedModels: null, deniedModels: ['b'] } });
+  });
+  test('that deny nothing allow all, and an empty list of what is allowed does not', () => {
+    given(project, [created, permitted('deny_list', 'a')])
+      .when('permitModels', deny())
+      .then([permitted('deny_list')])
+      .leaves({ data: { allowedModels: null, deniedModels: null } });
+    given(project, [created])
+      .when('permitModels', allow())
+      .then([permitted('allow_list')])
+      .leaves({ data: { allowedModels: [], deniedModels: null } });
+  });
+  test('do not change where they are the same', () => {
+    given(project, [created]).when('permitModels', deny()).then([]);
+    given(project, [created, permitted('deny_list', 'a')])
+      .when('permitModels', deny('a'))
+      .then([]);
+    given(project, [created, { type: 'project.models_allowed', models: ['a'] }])
+      .when('permitModels', allow('a'))
+      .then([]);
+  });
+  test('stay those of an archived project', () => {
+    given(project, [created, archived]).when('permitModels', deny()).refuses({ status: 'archived' });
+  });
+});
+
 describe('the aliases of models', () => {
   const aliased = (aliases: Readonly<Record<string, string>>): ProjectEvent => ({
     type: 'project.models_aliased',

@@ -11,7 +11,7 @@ export const eventOf = (type: string, id = 'x'): DomainEvent & Record<string, un
   created_at: 1,
   expires_at: null,
   archived_at: 2,
-  models: null,
+  models: [id],
   aliases: { [id]: 'm' },
   digest: 'd',
   pepper_id: 'p1',

@@ -55,6 +55,17 @@ describe.each(Object.entries(majors))('openai %s', (_, Client) => {
     expect(next.data.map(({ id }) => id)).toEqual(projects.slice(7, 14));
   });
 
+  test.skipIf(Client !== OpenAI)('denies a project a model, and allows it all again', async () => {
+    const id = projects[2]!;
+    const { modelPermissions } = administrator().projects;
+    const denied = { mode: 'deny_list', model_ids: ['weir-sim-1'] } as const;
+    const shown = { object: 'project.model_permissions', ...denied };
+    expect(await modelPermissions.update(id, { ...denied, model_ids: ['weir-sim-1'] })).toEqual(shown);
+    expect(await modelPermissions.retrieve(id)).toEqual(shown);
+    expect(await modelPermissions.delete(id)).toEqual({ object: 'project.model_permissions.deleted', deleted: true });
+    expect(await modelPermissions.retrieve(id)).toMatchObject({ mode: 'deny_list', model_ids: [] });
+  });
+
   test('lists the keys of a project over more than one page', async () => {
     const list = administrator().projects.apiKeys.list(crowded.id, { limit: 10 });
     expect(await ids(list)).toEqual(crowded.keys);

@@ -216,6 +216,25 @@ test('an alias of a project that one of two gateways has set holds there at once
   }
 });
 
+test('a model that one of two gateways has denied a project is refused there at once, and at the other when the event reaches it', async () => {
+  const [one, other] = [await start(environment(shared)), await start(environment(shared))];
+  const { admin_api_key: admin, project_id: project, project_api_key: key } = one.firstRun!;
+  const statusAt = async ({ baseUrl }: Running): Promise<number> =>
+    (await fetch(`${baseUrl}/v1/models/weir-sim-1`, { headers: { authorization: `Bearer ${key}` } })).status;
+  const permit = (method: string, body?: object) =>
+    fetch(`${one.baseUrl}/v1/organization/projects/${project}/model_permissions`, {
+      method,
+      headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  expect((await permit('POST', { mode: 'deny_list', model_ids: ['weir-sim-1'] })).status).toBe(200);
+  expect(await statusAt(one)).toBe(404);
+  await eventually(async () => (await statusAt(other)) === 404 || undefined);
+  expect((await permit('DELETE')).status).toBe(200);
+  expect(await statusAt(one)).toBe(200);
+  await eventually(async () => (await statusAt(other)) === 200 || undefined);
+});
+
 describe('a key that one of two gateways has made', () => {
   const create = async ({ baseUrl }: Running, key: string, projectId: string): Promise<[number, string]> => {
     const answer = await fetch(`${baseUrl}/v1/organization/projects/${projectId}/api_keys`, {

@@ -57,6 +57,13 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     const made = await createKey(server, fixture.projectId, { name: 'made after the upgrade' });
     expect(await use(server, made.value)).toBe('200');
     const [key = ''] = fixture.liveKeys;
+    // What the older version did not know is as if it had never been set.
+    const permissions = `/v1/organization/projects/${fixture.projectId}/model_permissions`;
+    const all = { object: 'project.model_permissions', mode: 'deny_list', model_ids: [] };
+    expect((await call(server, 'GET', permissions)).body).toEqual(all);
+    const denied = { ...all, model_ids: ['weir-sim-thinking-1'] };
+    const given = { mode: 'deny_list', model_ids: denied.model_ids };
+    expect((await call(server, 'POST', permissions, { body: given })).body).toEqual(denied);
     const model_aliases = { 'house/*': 'weir-sim-1' };
     await call(server, 'POST', `/v1/organization/projects/${fixture.projectId}`, { body: { model_aliases } });
     const body = { model: 'house/sim', max_tokens: 20, messages: [{ role: 'user', content: 'Until nightfall' }] };

@@ -10,7 +10,7 @@ import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
 import { adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
-import { deletionMarker, idempotencyKey, name, optional, pathId } from '../fields.ts';
+import { deletionMarker, idempotencyKey, modelId, modelIds, name, optional, pathId } from '../fields.ts';
 import { type Created, createIdempotently, idempotencyErrors } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
@@ -26,17 +26,6 @@ const projectObject = z
     model_aliases: z.record(z.string(), z.string()).readonly(),
   })
   .meta({ id: 'Project' });
-
-/** Keeps an event well below the limit of one append. */
-const mostAllowed = 1_000;
-
-/** Unspecified: models need not exist, since gateways may declare different ones. */
-const modelId = z.string().min(1).max(200);
-const allowedModels = z
-  .array(modelId)
-  .max(mostAllowed)
-  .refine((ids) => new Set(ids).size === ids.length, { error: 'Must not list a model twice.' })
-  .meta({ uniqueItems: true });
 
 /** Ids of models by alias. */
 const modelAliases = z.preprocess(
@@ -56,14 +45,24 @@ const modelAliases = z.preprocess(
 
 const marker = deletionMarker('organization.project.deleted', 'DeletedProject');
 
-const render = (row: ProjectRow): z.infer<typeof projectObject> => ({
+/** Ids of the models that there are for an organization now. */
+export type ModelsOf = (organizationId: string) => readonly string[];
+
+/** What a list of denied models leaves. */
+const allowedOf = ({ organizationId, allowedModels, deniedModels }: ProjectRow, modelsOf: ModelsOf) => {
+  if (deniedModels === null) return allowedModels;
+  const denied = new Set(deniedModels);
+  return modelsOf(organizationId).filter((id) => !denied.has(id));
+};
+
+const render = (row: ProjectRow, modelsOf: ModelsOf): z.infer<typeof projectObject> => ({
   object: 'organization.project',
   id: row.id,
   name: row.name,
   created_at: seconds(row.createdAt),
   status: row.status,
   ...(row.archivedAt !== null && { archived_at: seconds(row.archivedAt) }),
-  allowed_models: row.allowedModels,
+  allowed_models: allowedOf(row, modelsOf),
   model_aliases: row.modelAliases,
 });
 
@@ -78,7 +77,7 @@ export const findProject =
     return row;
   };
 
-const listRoute = ({ models }: Administration): Route =>
+const listRoute = ({ models }: Administration, modelsOf: ModelsOf): Route =>
   adminRoute('projects:read', {
     method: 'GET',
     path: '/v1/organization/projects',
@@ -93,11 +92,11 @@ const listRoute = ({ models }: Administration): Route =>
         all: projectRows,
         prefix: projectKeyOf(principal.organizationId, ''),
         query,
-        render,
+        render: (row) => render(row, modelsOf),
       }),
   });
 
-const createRoute = (admin: Administration): Route =>
+const createRoute = (admin: Administration, modelsOf: ModelsOf): Route =>
   adminRoute('projects:write', {
     method: 'POST',
     path: '/v1/organization/projects',
@@ -113,20 +112,10 @@ const createRoute = (admin: Administration): Route =>
       const create = async (id: string): Promise<Created> => {
         const input = { organizationId, name, at: admin.clock.wall() };
         const result = await execute(() => admin.aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
-        const { name: called, createdAt, archivedAt, allowedModels, modelAliases } = result.state.data;
         // An abandoned attempt may have created the project, and it may have been archived since.
         const status = result.state.status === 'archived' ? 'archived' : 'active';
         return {
-          body: render({
-            id,
-            organizationId,
-            name: called,
-            status,
-            createdAt,
-            archivedAt,
-            allowedModels,
-            modelAliases,
-          }),
+          body: render({ id, ...result.state.data, status }, modelsOf),
           head: result.head,
         };
       };
@@ -136,7 +125,7 @@ const createRoute = (admin: Administration): Route =>
     },
   });
 
-const retrieveRoute = (admin: Administration): Route =>
+const retrieveRoute = (admin: Administration, modelsOf: ModelsOf): Route =>
   adminRoute('projects:read', {
     method: 'GET',
     path: '/v1/organization/projects/{project_id}',
@@ -146,7 +135,7 @@ const retrieveRoute = (admin: Administration): Route =>
     find: findProject(admin),
     replies: { 200: { description: 'The project', schema: projectObject } },
     errors: ['project_not_found'],
-    handle: ({ found }) => ({ status: 200, body: render(found) }),
+    handle: ({ found }) => ({ status: 200, body: render(found, modelsOf) }),
   });
 
 const archiveRoute = (admin: Administration): Route =>
@@ -172,10 +161,7 @@ const archiveRoute = (admin: Administration): Route =>
     },
   });
 
-/** Whether an organization has a model of an id. */
-export type HasModel = (organizationId: string, id: string) => boolean;
-
-const updateRoute = (admin: Administration, hasModel: HasModel): Route =>
+const updateRoute = (admin: Administration, modelsOf: ModelsOf): Route =>
   adminRoute('projects:write', {
     method: 'POST',
     path: '/v1/organization/projects/{project_id}',
@@ -186,7 +172,7 @@ const updateRoute = (admin: Administration, hasModel: HasModel): Route =>
     body: z
       .strictObject({
         name: optional(name),
-        allowed_models: allowedModels.nullable().optional(),
+        allowed_models: modelIds.nullable().optional(),
         model_aliases: optional(modelAliases),
       })
       .meta({
@@ -203,25 +189,25 @@ const updateRoute = (admin: Administration, hasModel: HasModel): Route =>
         throw fault('validation_failed', { param: 'name', message: 'Give name, allowed_models or model_aliases.' });
       }
       const { organizationId } = call.principal;
+      const there = new Set(aliases && modelsOf(organizationId));
       const input: ProjectChange = {
         ...(name !== undefined && { name }),
         ...(allowed !== undefined && { allowedModels: allowed }),
-        ...(aliases !== undefined && { modelAliases: aliases, isModel: (id) => hasModel(organizationId, id) }),
+        ...(aliases !== undefined && { modelAliases: aliases, isModel: (id) => there.has(id) }),
       };
       const { id } = call.found;
       const result = await execute(() => admin.aggregates.project.dispatch(id, 'update', input, contextOf(call)), {
         archived: 'project_archived',
       });
       await waitForProjection(admin, call, result.head);
-      const { name: called, allowedModels, modelAliases } = result.state.data;
-      return { status: 200, body: render({ ...call.found, name: called, allowedModels, modelAliases }) };
+      return { status: 200, body: render({ ...call.found, ...result.state.data }, modelsOf) };
     },
   });
 
-export const projectRoutes = (admin: Administration, hasModel: HasModel): Route[] => [
-  listRoute(admin),
-  createRoute(admin),
-  retrieveRoute(admin),
-  updateRoute(admin, hasModel),
+export const projectRoutes = (admin: Administration, modelsOf: ModelsOf): Route[] => [
+  listRoute(admin, modelsOf),
+  createRoute(admin, modelsOf),
+  retrieveRoute(admin, modelsOf),
+  updateRoute(admin, modelsOf),
   archiveRoute(admin),
 ];

@@ -48,6 +48,7 @@ export const whoIs = (text: string): Who => {
 const entryNames: Readonly<Record<string, string>> = {
   'project.models_allowed': 'project.updated',
   'project.models_aliased': 'project.updated',
+  'project.model_permissions_updated': 'model_permissions.updated',
   'project_key.created': 'api_key.created',
   'project_key.updated': 'api_key.updated',
   'project_key.rotated': 'api_key.rotated',

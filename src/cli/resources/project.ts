@@ -28,6 +28,7 @@ const shown = (row: ProjectRow): Shown => ({
   organization_id: row.organizationId,
   archived_at: row.archivedAt,
   allowed_models: row.allowedModels ?? 'all',
+  denied_models: row.deniedModels,
   model_aliases: row.modelAliases,
 });
 const kinds: Kinds = { id: 'id', organization_id: 'id', created_at: 'time', archived_at: 'time' };

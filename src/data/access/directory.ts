@@ -6,7 +6,7 @@ import { type AliasTable, aliasTable } from '../../aliases.ts';
 import type { Code } from '../../errors.ts';
 import type { ReadModels } from '../../kernel/projections/projection.ts';
 import type { Recorded } from '../../kernel/store/store.ts';
-import type { Identity, Principal } from './principal.ts';
+import type { AllowedModels, Identity, Principal } from './principal.ts';
 
 /** The secret was proven, so the reason may be shown (contract A.5). */
 export interface Inactive extends Identity {
@@ -125,6 +125,23 @@ const setOf = (permissions: readonly string[]): ReadonlySet<string> => {
   return set;
 };
 
+/** Shared by the keys of a project: the prepared answers to `GET /v1/models` are kept for each. */
+const lists = new Map<string, AllowedModels>();
+
+const allowedOf = ({ allowedModels, deniedModels }: ProjectRow): AllowedModels | null => {
+  const ids = allowedModels ?? deniedModels;
+  if (ids === null) return null;
+  const areDenied = deniedModels !== null;
+  // Quoted, since an id may contain any character.
+  const key = JSON.stringify([areDenied, ids]);
+  let list = lists.get(key);
+  if (list === undefined) {
+    list = { ids: new Set(ids), areDenied };
+    if (lists.size < mostSets) lists.set(key, list);
+  }
+  return list;
+};
+
 /** Shared by the keys of a project: a table may have 100 kB. */
 const tables = new Map<string, AliasTable | null>();
 const mostTables = 100;
@@ -159,7 +176,7 @@ class Found {
   readonly projectId: string | undefined;
   readonly name: string;
   readonly projectName: string;
-  readonly allowedModels: ReadonlySet<string> | null;
+  readonly allowedModels: AllowedModels | null;
   readonly modelAliases: AliasTable | null;
   readonly windowsOf: string;
   readonly sharesWindows: boolean;
@@ -242,8 +259,8 @@ const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Princi
     if (project?.status !== 'active') return inactive('api_key_revoked');
     if (row.status === 'suspended') return inactive('api_key_suspended');
     if (row.status === 'expired') return inactive('api_key_expired');
-    const { name: projectName, allowedModels: allowed } = project;
-    const [allowedModels, modelAliases] = [allowed && setOf(allowed), tableOf(project.modelAliases)];
+    const { name: projectName } = project;
+    const [allowedModels, modelAliases] = [allowedOf(project), tableOf(project.modelAliases)];
     return new Found(whose, { ...events, projectName, allowedModels, modelAliases }) as Principal;
   }
   if (row.kind === 'admin_key') return new Found(whose, events) as Principal;

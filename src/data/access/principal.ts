@@ -28,12 +28,18 @@ interface Base extends Identity {
   noted?: boolean;
 }
 
+/** The models with these ids, or all others. Plain data, which goes to threads. */
+export interface AllowedModels {
+  readonly ids: ReadonlySet<string>;
+  readonly areDenied: boolean;
+}
+
 export interface ProjectPrincipal extends Base {
   readonly kind: 'project_key';
   readonly projectId: string;
   readonly projectName: string;
   /** Null: all (contract B.2). */
-  readonly allowedModels: ReadonlySet<string> | null;
+  readonly allowedModels: AllowedModels | null;
   /** Null: none (contract B.2). */
   readonly modelAliases: AliasTable | null;
   /** 0 (Free) to 5. */

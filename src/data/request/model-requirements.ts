@@ -21,4 +21,6 @@ export const existsFor = ({ dedicated_to: owner }: Pick<Model, 'dedicated_to'>, 
 export const isServedTo = (
   model: Pick<Model, 'id' | 'dedicated_to'>,
   { organizationId, allowedModels }: Pick<ProjectPrincipal, 'organizationId' | 'allowedModels'>,
-): boolean => existsFor(model, organizationId) && (allowedModels === null || allowedModels.has(model.id));
+): boolean =>
+  existsFor(model, organizationId) &&
+  (allowedModels === null || allowedModels.ids.has(model.id) !== allowedModels.areDenied);

@@ -8,12 +8,23 @@ export interface Project {
   readonly name: string;
   readonly createdAt: number;
   readonly archivedAt: number | null;
-  /** Null: all (contract B.2). */
+  /** Null: all but `deniedModels` (contract B.2). */
   readonly allowedModels: readonly string[] | null;
+  /** Never empty, and null beside `allowedModels`. */
+  readonly deniedModels: readonly string[] | null;
   /** Ids of models by the name, or the pattern, that callers may send for them (contract B.2). */
   readonly modelAliases: ModelAliases;
   readonly liveKeys: PersistentSet;
 }
+
+/** A list of all that is allowed, or of all that is not. */
+export interface ModelPermissions {
+  readonly mode: 'allow_list' | 'deny_list';
+  readonly models: readonly string[];
+}
+
+/** Nothing is denied. */
+export const allModels: ModelPermissions = { mode: 'deny_list', models: [] };
 
 export type ModelAliases = Readonly<Record<string, string>>;
 
@@ -26,6 +37,7 @@ export type ProjectEvent =
     }
   | { readonly type: 'project.updated'; readonly name: string }
   | { readonly type: 'project.models_allowed'; readonly models: readonly string[] | null }
+  | ({ readonly type: 'project.model_permissions_updated' } & ModelPermissions)
   | { readonly type: 'project.models_aliased'; readonly aliases: ModelAliases }
   | { readonly type: 'project.archived'; readonly archived_at: number }
   | { readonly type: 'project.key_issued'; readonly key_id: string }
@@ -40,9 +52,16 @@ const blank: Project = {
   createdAt: 0,
   archivedAt: null,
   allowedModels: null,
+  deniedModels: null,
   modelAliases: {},
   liveKeys: PersistentSet.empty(),
 };
+
+/** The one truth of both ways to say which models a project may use. */
+export const permitted = ({ mode, models }: ModelPermissions): Pick<Project, 'allowedModels' | 'deniedModels'> =>
+  mode === 'allow_list'
+    ? { allowedModels: models, deniedModels: null }
+    : { allowedModels: null, deniedModels: models.length === 0 ? null : models };
 
 const apply: Changes<Project, ProjectEvent> = {
   'project.created': (data, event) => ({
@@ -52,7 +71,8 @@ const apply: Changes<Project, ProjectEvent> = {
     createdAt: event.created_at,
   }),
   'project.updated': (data, event) => ({ ...data, name: event.name }),
-  'project.models_allowed': (data, event) => ({ ...data, allowedModels: event.models }),
+  'project.models_allowed': (data, event) => ({ ...data, allowedModels: event.models, deniedModels: null }),
+  'project.model_permissions_updated': (data, event) => ({ ...data, ...permitted(event) }),
   'project.models_aliased': (data, event) => ({ ...data, modelAliases: event.aliases }),
   'project.archived': (data, event) => ({ ...data, archivedAt: event.archived_at }),
   'project.key_issued': (data, event) => ({ ...data, liveKeys: data.liveKeys.with(event.key_id) }),
@@ -69,6 +89,7 @@ const machine = chartOf<Project, ProjectEvent>(apply).createMachine({
       on: {
         'project.updated': { actions: 'apply' },
         'project.models_allowed': { actions: 'apply' },
+        'project.model_permissions_updated': { actions: 'apply' },
         'project.models_aliased': { actions: 'apply' },
         'project.archived': { target: 'archived', actions: 'apply' },
         'project.key_issued': { actions: 'apply' },
@@ -115,13 +136,20 @@ const decide = {
       ...(name === undefined || (status === 'active' && data.name === name)
         ? []
         : [{ type: 'project.updated', name } as const]),
-      ...(models === undefined || (status === 'active' && areSame(data.allowedModels, models))
+      ...(models === undefined ||
+      (status === 'active' && areSame(data.allowedModels, models) && data.deniedModels === null)
         ? []
         : [{ type: 'project.models_allowed', models } as const]),
       ...(aliases === undefined || (status === 'active' && areAlike(data.modelAliases, aliases))
         ? []
         : [{ type: 'project.models_aliased', aliases } as const]),
     ];
+  },
+  permitModels: ({ status, data }: ProjectState, permissions: ModelPermissions): ProjectEvent[] => {
+    const { allowedModels, deniedModels } = permitted(permissions);
+    const isSame = areSame(data.allowedModels, allowedModels) && areSame(data.deniedModels, deniedModels);
+    const { mode, models } = permissions;
+    return status === 'active' && isSame ? [] : [{ type: 'project.model_permissions_updated', mode, models }];
   },
   /** Idempotent (contract B.2). */
   archive: ({ status }: ProjectState, input: { at: number }): ProjectEvent[] =>

@@ -34,6 +34,8 @@ export interface Project {
   name: string;
   archivedAt: number | null;
   allowedModels: readonly string[] | null;
+  /** Null beside a list of what is allowed. */
+  deniedModels: readonly string[] | null;
   modelAliases: Readonly<Record<string, string>>;
   readonly keys: Map<string, Key>;
 }

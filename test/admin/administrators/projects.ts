@@ -23,6 +23,8 @@ import type { World } from './world.ts';
 const name = fc.constantFrom('Alpha', 'Beta', ' Gamma ');
 const path = '/projects/{project_id}';
 
+const modelsThere = ['weir-sim-1', 'weir-sim-thinking-1'];
+
 const shownProject = (project: Project): object => ({
   object: 'organization.project',
   id: project.id,
@@ -30,7 +32,9 @@ const shownProject = (project: Project): object => ({
   created_at: seconds(project.createdAt),
   status: project.archivedAt === null ? 'active' : 'archived',
   ...(project.archivedAt !== null && { archived_at: seconds(project.archivedAt) }),
-  allowed_models: project.allowedModels,
+  allowed_models: project.deniedModels
+    ? modelsThere.filter((id) => !project.deniedModels?.includes(id))
+    : project.allowedModels,
   model_aliases: project.modelAliases,
 });
 
@@ -82,6 +86,7 @@ const createProject = command({
           createdAt: world.now,
           archivedAt: null,
           allowedModels: null,
+          deniedModels: null,
           modelAliases: {},
           keys: new Map(),
         };
@@ -157,6 +162,10 @@ const updateProject = command({
     const changed = [project.name !== called.trim(), String(project.allowedModels) !== String(allowed)];
     // An empty list is not none.
     if ((project.allowedModels === null) !== (allowed === null)) changed[1] = true;
+    if ('allowed_models' in body) {
+      changed[1] ||= project.deniedModels !== null;
+      project.deniedModels = null;
+    }
     if (names) {
       const inOrder = (each: object) => JSON.stringify(Object.entries(each).sort());
       changed.push(inOrder(project.modelAliases) !== inOrder(names));
@@ -171,6 +180,42 @@ const updateProject = command({
         isNew ? [{ type: 'project.updated', resource: project.id, actor: callerOf(world, chosen).id }] : [],
       ),
     );
+  },
+});
+
+const permissions = fc.oneof(
+  fc.constant(null),
+  fc.record({ mode: fc.constantFrom('allow_list', 'deny_list'), model_ids: fc.subarray(['a', 'b', 'weir-sim-1']) }),
+);
+
+const permitModels = command({
+  name: 'permit models',
+  args: fc.record({ who, target, body: permissions }),
+  async run(world, { who: chosen, target: wanted, body }) {
+    const tenant = tenantOf(world, chosen);
+    const { ids, project, missing } = projectOf(world, chosen, wanted);
+    const refusal = missing ?? (project?.archivedAt === null ? null : '409 project_archived');
+    const request = { path: `${path}/model_permissions`, permission: 'projects:write', ids } as const;
+    const how = body === null ? ({ method: 'DELETE' } as const) : ({ method: 'POST', body } as const);
+    const answer = await expectOf(world, chosen, { ...request, ...how }, refusal);
+    if (!answer || !project) return world.happened(tenant, []);
+    const object = 'project.model_permissions';
+    expect(answer.body).toEqual(body === null ? { object: `${object}.deleted`, deleted: true } : { object, ...body });
+    const before = JSON.stringify([project.allowedModels, project.deniedModels]);
+    const { mode, model_ids: models } = body ?? { mode: 'deny_list', model_ids: [] };
+    project.allowedModels = mode === 'allow_list' ? models : null;
+    project.deniedModels = mode === 'deny_list' && models.length > 0 ? models : null;
+    const isSame = before === JSON.stringify([project.allowedModels, project.deniedModels]);
+    const entry = { type: 'model_permissions.updated', resource: project.id, actor: callerOf(world, chosen).id };
+    await world.happened(tenant, isSame ? [] : [entry]);
+    const shown = {
+      object,
+      ...(project.allowedModels
+        ? { mode: 'allow_list', model_ids: project.allowedModels }
+        : { mode: 'deny_list', model_ids: project.deniedModels ?? [] }),
+    };
+    const read = await expectOf(world, chosen, { ...request, method: 'GET', permission: 'projects:read' }, null);
+    if (read) expect(read.body).toEqual(shown);
   },
 });
 
@@ -199,5 +244,6 @@ export const projectSteps = [
   { weight: 2, arbitrary: listProjects },
   { weight: 1, arbitrary: retrieveProject },
   { weight: 2, arbitrary: updateProject },
+  { weight: 2, arbitrary: permitModels },
   { weight: 1, arbitrary: archiveProject },
 ];

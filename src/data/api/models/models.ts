@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fault } from '../../../errors.ts';
 import { type Head, type Reply, type Route, route } from '../../../http/route.ts';
-import type { ProjectPrincipal } from '../../access/principal.ts';
+import type { AllowedModels, ProjectPrincipal } from '../../access/principal.ts';
 import type { ServedTo } from '../../request/named-model.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import { describeModel, modelList, modelResource, type Reader } from './model-resource.ts';
@@ -45,8 +45,8 @@ const listsOf = (all: readonly Model[], ownedBy: string) => {
     [...owners].map((organizationId) => [organizationId, listsFor({ ...toAll, organizationId })]),
   );
 
-  /** By the set of usable models, which belongs to one project or means the same for another's. */
-  const restricted = new WeakMap<ReadonlySet<string>, Map<string, ReturnType<typeof listsFor>>>();
+  /** By the list of usable models, which belongs to one project or means the same for another's. */
+  const restricted = new WeakMap<AllowedModels, Map<string, ReturnType<typeof listsFor>>>();
   const prepared = ({ organizationId: caller, allowedModels }: ServedTo) => {
     const owned = dedicated.get(caller);
     if (allowedModels === null) return owned ?? shared;

@@ -27,6 +27,7 @@ const unread = [
   'cache_control',
   'effort',
   'tool_choice',
+  'include',
 ];
 const images = ['image', 'image_url', 'input_image', 'computer_screenshot'];
 const isSvg = (text: string): boolean => text.includes('image/svg+xml');

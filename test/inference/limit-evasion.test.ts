@@ -258,7 +258,8 @@ describe('by a model that passes what it is asked, holds the longest answers tha
     // The upstream reads what Weir has read.
     const { policy_ids: _1, ...asked } =
       typeof sent === 'string' ? JSON.parse(sent) : (sent as Record<string, unknown>);
-    expect(passed).toEqual([{ ...asked, model: 'up-p', ...(api === 'responses' && { store: false }) }]);
+    const stateless = { store: false, include: ['reasoning.encrypted_content'] };
+    expect(passed).toEqual([{ ...asked, model: 'up-p', ...(api === 'responses' && stateless) }]);
   });
 
   test.each(names)('%s: the other header of a key counts for the same key', async (api) => {

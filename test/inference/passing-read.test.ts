@@ -332,6 +332,8 @@ test.each<[Api, object, object]>([
   expect(taken(api, over)).toMatchObject(expected);
 });
 
+const stateless = { store: false, include: ['reasoning.encrypted_content'] };
+
 test.each<[Api, object, object]>([
   ['messages', { policy_ids: null, x: 1 }, { ...usual.messages, model: 'up-m', x: 1 }],
   ['chat', { stream: true }, { ...usual.chat, model: 'up-m', stream: true, stream_options: { include_usage: true } }],
@@ -340,8 +342,8 @@ test.each<[Api, object, object]>([
     { stream: true, stream_options: { a: 1, include_usage: false } },
     { ...usual.chat, model: 'up-m', stream: true, stream_options: { a: 1, include_usage: true } },
   ],
-  ['responses', {}, { ...usual.responses, model: 'up-m', store: false }],
-  ['responses', { store: null }, { ...usual.responses, model: 'up-m', store: false }],
+  ['responses', {}, { ...usual.responses, model: 'up-m', ...stateless }],
+  ['responses', { store: null }, { ...usual.responses, model: 'up-m', ...stateless }],
   ['responses', { model: 'theirs' }, { ...usual.responses, model: 'up-theirs' }],
 ])('%s with %j is sent as %j', (api, over, sent) => {
   expect(sentBy(api, over)).toEqual(sent);

@@ -613,6 +613,8 @@ const fromChat: Examples = {
         user([{ ...text('a'), cache_control }, text('b')]),
         { role: 'assistant', content: 'd', tool_calls: [{ id: 'c', ...called }], cache_control },
         { role: 'tool', tool_call_id: 'c', content: [{ ...text('b'), cache_control }] },
+        { role: 'assistant', tool_calls: [{ id: 'c2', ...called, cache_control }] },
+        { role: 'tool', tool_call_id: 'c2', content: 'b' },
       ],
       {
         system: [{ ...text('S'), cache_control }],
@@ -620,6 +622,8 @@ const fromChat: Examples = {
           user([{ ...text('a'), cache_control }, text('b')]),
           { role: 'assistant', content: [text('d'), { ...call, cache_control }] },
           user([result([text('b')], { cache_control })]),
+          { role: 'assistant', content: [{ ...call, id: 'c2', cache_control }] },
+          user([{ ...result('b'), tool_use_id: 'c2' }]),
         ],
       },
     );

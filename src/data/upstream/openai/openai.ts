@@ -10,8 +10,9 @@ import type {
   WrittenRequest,
 } from '../port.ts';
 import { type StreamReader, streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
-import { Endpoint, type EndpointDependencies, type OwnHeaders } from '../transport/endpoint.ts';
+import { Endpoint, type EndpointDependencies, type Outgoing, type OwnHeaders } from '../transport/endpoint.ts';
 import { bodyIn } from '../transport/written.ts';
+import { AddedReasoning } from './added-reasoning.ts';
 import { ChatChunkReader } from './chat-chunks.ts';
 import { readCompletion } from './chat-completion.ts';
 import type { CallId } from './chat-message.ts';
@@ -66,20 +67,29 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
     isTranslated: true,
     body: bodyIn(request) ?? bodyOf(request as GenerateRequest, stream),
   });
+  const reasoning = new AddedReasoning();
+  const asking = (
+    request: GenerateRequest | WrittenRequest,
+    stream: boolean,
+    options: GenerateOptions,
+  ): readonly [Outgoing, GenerateOptions] => {
+    const asked = outgoing(request, stream);
+    return isOfResponses && dependencies.thinks ? reasoning.asking(asked, options) : [asked, options];
+  };
   return {
     inexpressible: translator.inexpressible,
     answer: (request, options) =>
-      wholeAnswer(endpoint, outgoing(request, false), options, (document) =>
+      wholeAnswer(endpoint, ...asking(request, false, options), (document) =>
         translator.answer(textOf(document), callIds(options)),
       ),
     stream: (request, options) =>
-      streamedAnswer(endpoint, outgoing(request, true), options, translator.events(callIds(options))),
+      streamedAnswer(endpoint, ...asking(request, true, options), translator.events(callIds(options))),
     // The API does not count.
     written: (request, purpose) =>
       purpose === 'count' ? [null] : [{ body: bodyOf(request as GenerateRequest, purpose === 'stream') }],
     passing: {
       ...(declared.apis.includes('chat') && { chat: passingChat(endpoint) }),
-      ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint) }),
+      ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint, reasoning) }),
       ...(declared.apis.includes('embeddings') && { embeddings: passingEmbeddings(endpoint) }),
     },
     close: () => endpoint.close(),

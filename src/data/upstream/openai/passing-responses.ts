@@ -4,7 +4,7 @@ import { noTokens, type Usage } from '../../../tokens.ts';
 import type { GenerateOptions, PassedAnswer, PassedRequest, Passing } from '../port.ts';
 import { streamedAnswer, wholeAnswer } from '../transport/answers.ts';
 import type { Endpoint, Outgoing } from '../transport/endpoint.ts';
-import { type Passing as Passed, PassedReader } from '../transport/passed-events.ts';
+import { type PassedEvent as Passed, PassedReader } from '../transport/passed-events.ts';
 import {
   addTexts,
   memberOf,
@@ -17,7 +17,7 @@ import {
   spells,
   toldIn,
 } from '../transport/told.ts';
-import { accountFailure, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { errorOf, eventError, type Hide, malformed, operatorFailure } from '../transport/upstream-errors.ts';
 import type { AddedReasoning } from './added-reasoning.ts';
 import { guessedUsage, responseUsage } from './usage.ts';
 
@@ -59,7 +59,7 @@ const shown = (document: Buffer, hide: Hide, response: () => number): Buffer => 
   if (!isFailed && !document.includes('"failed"')) return document;
   const hidden = Buffer.from(hide(document.toString()));
   scanned(hidden, 'the answer');
-  const failure = isFailed ? accountFailure(picked(response(), 'error')) : null;
+  const failure = isFailed ? operatorFailure(picked(response(), 'error')) : null;
   if (failure !== null) throw failure;
   return hidden;
 };

@@ -67,7 +67,7 @@ export const strictResponse = z.strictObject({
   temperature: z.number().nullable(),
   text: z.object({ format: z.looseObject({ type: z.string() }), verbosity: z.literal('medium') }),
   tool_choice: z.union([z.string(), z.looseObject({ type: z.literal('function'), name: z.string() })]),
-  tools: z.array(z.looseObject({ type: z.enum(['function', 'namespace']), name: z.string() })),
+  tools: z.array(z.looseObject({ type: z.string(), name: z.string().optional() })),
   top_p: z.number().nullable(),
   truncation: z.literal('disabled'),
   frequency_penalty: z.number(),

@@ -181,6 +181,8 @@ describe.each([false, true])('streamed: %s', (stream) => {
     const response = stream ? dataOf(text).at(-1)!.response : (JSON.parse(text) as Fields);
     expect(response.status).toBe('completed');
     const items: Fields[] = response.output;
+    // Around the search and where it cites, an upstream of messages begins another block.
+    expect(items.map(({ type }) => type)).toEqual(['message']);
     if (stream) {
       const deltas = dataOf(text).filter(({ type }) => type === 'response.output_text.delta');
       expect(deltas.map(({ delta }) => delta).join('')).toBe(items.map(({ content }) => content[0].text).join(''));

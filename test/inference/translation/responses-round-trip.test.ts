@@ -168,6 +168,7 @@ describe('an answer', () => {
       createdAt: 1,
       repeated: repeatedOf({ model: 'm', input: 'Hello' }),
       asSummary,
+      searches: false,
       called: new Map(),
       now: () => 2,
     });

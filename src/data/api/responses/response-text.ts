@@ -66,6 +66,8 @@ export interface ResponseEnvelope {
   readonly createdAt: number;
   readonly repeated: Repeated;
   readonly asSummary: boolean;
+  /** Whether a search of the upstream may come between its texts, and cut them where it cites. */
+  readonly searches: boolean;
   /** Of functions in namespaces. */
   readonly called: CalledNames;
   readonly now: () => number;

@@ -15,8 +15,9 @@ let at: Awaited<ReturnType<typeof wholeGateway>>;
 let mine: Awaited<ReturnType<typeof at.make.tenant>>;
 /** What the upstream was sent last. */
 let sent: Fields | null;
-/** Searches that it says it has made. */
+/** Searches that it says it has made, and tokens that it has read. */
 let searches = 2;
+let input = 100;
 
 const events = (all: readonly Fields[]): string =>
   all.map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`).join('');
@@ -52,7 +53,7 @@ const blockEvents = (block: Fields, index: number): Fields[] => {
 };
 
 const asMessages = (stream: boolean): string => {
-  const usage = { input_tokens: 100, output_tokens: 10, server_tool_use: { web_search_requests: searches } };
+  const usage = { input_tokens: input, output_tokens: 10, server_tool_use: { web_search_requests: searches } };
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'theirs', stop_sequence: null };
   if (!stream) return JSON.stringify({ ...message, content: blocks, stop_reason: 'end_turn', usage });
   return events([
@@ -149,6 +150,7 @@ afterAll(async () => {
 beforeEach(() => {
   sent = null;
   searches = 2;
+  input = 100;
 });
 
 /** @param amount in micro-dollars */
@@ -281,6 +283,25 @@ test('the searches that a request allows are held', async () => {
   expect(await ask({})).toBe(402);
   expect(await ask({ max_tool_calls: 5 })).toBe(402);
   expect(await ask({ max_tool_calls: 3 })).toBe(200);
+});
+
+test('after each search the model reads its context again, and all of it is charged', async () => {
+  input = 1_000_000;
+  const charged = async (body: Fields) => {
+    const before = at.accounts.settled.length;
+    expect((await responses('messages', body)).status).toBe(200);
+    return at.accounts.settled[before]!.input_tokens;
+  };
+  expect(await charged({ tools: [{ type: 'web_search' }] })).toBe(1_000_000);
+  expect(await charged({})).toBe(200_000);
+});
+
+test('a large request searches too', async () => {
+  const tools = [{ type: 'web_search' }];
+  const before = at.accounts.settled.length;
+  expect((await responses('messages', { input: 'x '.repeat(100_000), tools })).status).toBe(200);
+  expect(sent!.tools).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
+  expect(at.accounts.settled[before]!.details).toEqual({ web_search: 2 });
 });
 
 test('the answer repeats the tool', async () => {

@@ -38,8 +38,14 @@ const namespaceTool = namedFields({
   tools: list(taggedUnion('type', 'unsupported_parameter', [functionTool])),
 });
 
+export const searchTypes = [
+  'web_search',
+  'web_search_2025_08_26',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+] as const;
 const webSearchTool = namedFields({
-  type: z.enum(['web_search', 'web_search_2025_08_26', 'web_search_preview', 'web_search_preview_2025_03_11']),
+  type: z.enum(searchTypes),
   filters: namedFields({ allowed_domains: list(z.string().min(1).max(256)).max(100).nullish() }).nullish(),
   search_context_size: contextSize,
   user_location: approximate.nullish(),

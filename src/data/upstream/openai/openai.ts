@@ -26,7 +26,8 @@ import { ResponseEventReader } from './responses-events.ts';
 import { responsesRequest } from './responses-request.ts';
 
 export interface OpenaiDependencies extends EndpointDependencies {
-  readonly contextLength: number;
+  /** Bounds reported counts. */
+  readonly mostTokens: number;
   /** Whether the model is declared to reason. */
   readonly thinks: boolean;
 }
@@ -40,20 +41,20 @@ interface Translator {
   events(callId: CallId): StreamReader<Chunk>;
 }
 
-const throughChat = (declared: ReachedOpenai, { contextLength, thinks }: OpenaiDependencies): Translator => ({
+const throughChat = (declared: ReachedOpenai, { mostTokens, thinks }: OpenaiDependencies): Translator => ({
   path: '/v1/chat/completions',
   inexpressible,
   request: (request, stream) => chatRequest(request, stream, { maxTokensName: declared.max_tokens_name, thinks }),
-  answer: (text, callId) => readCompletion(text, contextLength, callId),
-  events: (callId) => new ChatChunkReader(contextLength, callId),
+  answer: (text, callId) => readCompletion(text, mostTokens, callId),
+  events: (callId) => new ChatChunkReader(mostTokens, callId),
 });
 
-const throughResponses = ({ contextLength, thinks }: OpenaiDependencies): Translator => ({
+const throughResponses = ({ mostTokens, thinks }: OpenaiDependencies): Translator => ({
   path: '/v1/responses',
   inexpressible: inexpressibleInResponses,
   request: (request, stream) => responsesRequest(request, stream, thinks),
-  answer: (text, callId) => readResponse(text, contextLength, callId),
-  events: (callId) => new ResponseEventReader(contextLength, callId),
+  answer: (text, callId) => readResponse(text, mostTokens, callId),
+  events: (callId) => new ResponseEventReader(mostTokens, callId),
 });
 
 export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDependencies): Upstream => {

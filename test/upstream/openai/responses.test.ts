@@ -318,6 +318,10 @@ describe('reasoning on the next turn', () => {
     expect(await itemsOf(...(content.slice(0, 3) as never[]))).toEqual(given);
   });
 
+  test('names nothing that the server keeps', async () => {
+    expect(await itemsOf({ thinking: '', signature: 'rs1:rs_of_others:' })).toEqual([]);
+  });
+
   test('of another kind of model is its text; nothing is nothing', async () => {
     expect(await itemsOf({ thinking: 'Hm.', signature: '' }, { thinking: '', signature: '' })).toEqual([
       { type: 'reasoning', ...summary('Hm.') },

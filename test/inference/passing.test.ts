@@ -339,6 +339,7 @@ describe('count_tokens', () => {
     ['it has none for this method', says('{}', 'application/json', 405)],
     ['it does not implement it', says('{}', 'application/json', 501)],
     ['it says something else', says('{"input_tokens":"many"}')],
+    ['it says less than nothing', says('{"input_tokens":-5}')],
   ])('is estimated where %s', async (_, how) => {
     upstream.respond = how;
     // ⌈5 / 3⌉ + 8 for one message

@@ -145,6 +145,20 @@ const streams: Readonly<Record<TextApi, Readonly<Record<string, readonly (object
       chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{"a":"night' } }] }),
       chunk({ tool_calls: [{ index: 0, function: { arguments: 'fall"}' } }] }),
     ],
+    'the arguments of a call without a number': [
+      chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{"a":"night' } }] }),
+      chunk({ tool_calls: [{ function: { arguments: 'fall"}' } }] }),
+    ],
+    'the arguments of calls that only their ids tell apart': [
+      chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{"a":"night' } }] }),
+      chunk({ tool_calls: [{ id: 'b', function: { name: 'g', arguments: '{' } }] }),
+      chunk({ tool_calls: [{ id: 'a', function: { arguments: 'fall"}' } }] }),
+      chunk({ tool_calls: [{ id: 'b', function: { arguments: '}' } }] }),
+    ],
+    'the name of one of two calls with one number': [
+      chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] }),
+      chunk({ tool_calls: [{ index: 0, id: 'b', function: { name: 'nightfall', arguments: '{}' } }] }),
+    ],
     'the input of a custom call': [
       chunk({ tool_calls: [{ index: 0, type: 'custom', custom: { name: 't', input: 'night' } }] }),
       chunk({ tool_calls: [{ index: 0, custom: { input: 'fall' } }] }),

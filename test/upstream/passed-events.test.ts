@@ -214,3 +214,10 @@ test('an event above the limit is refused, whole or not', () => {
   const huge = event('unheard_of', { of: 'x'.repeat(1_100_000) });
   expect(read([Buffer.from(start + huge)]).failure).not.toBeNull();
 });
+
+test('an event above the limit is refused, also where it is like the last', () => {
+  const delta = (text: string) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } });
+  const [small, large] = [delta('x'), delta('x'.repeat(1_048_576))];
+  const told = read([Buffer.from(start + small + small + large)]);
+  expect(told).toMatchObject({ passed: small + small, failure: expect.any(String), outputBytes: 2 });
+});

@@ -10,7 +10,7 @@ type Made = Record<string, unknown>;
 /** Members that later events do not continue. */
 const labels: ReadonlySet<string> = new Set(['type', 'role', 'id', 'index', 'object', 'status']);
 
-/** Adds an event to what is known: strings and lists are continued, lists by `index` if there is one. */
+/** Adds an event to what is known: strings and lists are continued, lists by `index` and `id` if there are any. */
 const extend = (known: Made, more: Json): void => {
   for (const [name, value] of Object.entries(more)) {
     if (value === null || value === undefined) continue;
@@ -47,8 +47,7 @@ const joined = (old: unknown, value: unknown): unknown => {
 
 const listed = (known: unknown[], more: readonly unknown[]): unknown[] => {
   for (const item of more) {
-    const at =
-      isObject(item) && item.index !== undefined ? known.findIndex((each) => objectOf(each).index === item.index) : -1;
+    const at = isObject(item) ? placeOf(known, item) : -1;
     const last = known.at(-1);
     if (at !== -1) extend(known[at] as Made, item as Json);
     else if (isTextAfter(last, item)) (last as Made).text = `${(last as Made).text}${(item as Json).text}`;
@@ -56,6 +55,19 @@ const listed = (known: unknown[], more: readonly unknown[]): unknown[] => {
   }
   return known;
 };
+
+/** Where an item goes on; -1 for a new one. Some servers give all calls one index, others none. */
+const placeOf = (known: readonly unknown[], item: Json): number => {
+  const { index, id } = item;
+  if (index === undefined && !isRestOfCall(item)) return -1;
+  return known.findLastIndex((each) => {
+    const other = objectOf(each);
+    return (!id || !other.id || other.id === id) && (index === undefined ? isCall(other) : other.index === index);
+  });
+};
+
+const isCall = ({ function: called, custom }: Json): boolean => isObject(called) || isObject(custom);
+const isRestOfCall = (item: Json): boolean => isCall(item) && !objectOf(item.function ?? item.custom).name;
 
 const isTextAfter = (last: unknown, item: unknown): boolean =>
   isObject(last) &&

@@ -116,6 +116,11 @@ describe('the request', () => {
     [{ input: [{ type: 'reasoning', id: 'rs_1', status: 'completed' }] }, 'input.0'],
     [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'x' }] }] }, 'input.0'],
     [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [], content: [], encrypted_content: null }] }, 'input.0'],
+    [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: '' }] }, 'input.0'],
+    [
+      { input: [{ type: 'reasoning', id: 'rs_1', summary: [], content: [{ type: 'reasoning_text', text: '' }] }] },
+      'input.0',
+    ],
     [{ input: [{ type: 'r\u0065asoning', id: 'rs_1', summary: [{}] }] }, 'input.0'],
     [{ input: [{ role: null, id: 'msg_1', content: [] }] }, 'input.0'],
     [{ tools: [{ type: 'shell', skills: [{ skill_id: 'skill_1' }] }] }, 'tools.0.skills.0.skill_id'],

@@ -8,7 +8,7 @@ import { chunk, completion, done } from './mock.ts';
 /** Calls as servers cut them, put together as the official SDKs do: names in pieces, ids late, indexes left out. */
 
 interface Piece {
-  readonly index?: number | null;
+  readonly index?: number | string | null;
   readonly id?: string | null;
   readonly name?: string | null;
   readonly text?: unknown;
@@ -124,6 +124,12 @@ test.each<[string, readonly (readonly Piece[])[], readonly unknown[]]>([
     two,
   ],
   ['an index of null', [[{ index: null, id: 'c1', name: 'bash', text: a1 }], [{ index: null, text: a2 }]], one],
+  ['an index as a text', [[{ index: '0', id: 'c1', name: 'bash', text: a1 }], [{ index: '0', text: a2 }]], one],
+  [
+    'indexes below zero',
+    [[{ index: -1, id: 'c1', name: 'bash', text: textA }], [{ index: -2, id: 'c2', name: 'read', text: textB }]],
+    two,
+  ],
   [
     'no index, told apart by their ids',
     [
@@ -223,6 +229,7 @@ test.each<[string, readonly Piece[], readonly unknown[]]>([
     ],
     two,
   ],
+  ['an index as a text', [{ index: '0', id: 'c1', name: 'bash', text: textA }], one],
   [
     'one id',
     [

@@ -141,6 +141,23 @@ test('an overload that is told by its code is one', () => {
   expect(() => read(error)).toThrow(expect.objectContaining({ code: 'provider_overloaded', begun: false }));
 });
 
+test.each(['rate_limit_exceeded', 'server_is_overloaded'])(
+  'a response that has failed by %s before it says anything is an overload',
+  (code) => {
+    const created = styles[0].whole('response.created', 0, theirs);
+    const error = JSON.stringify({ code, message: 'x' });
+    const failed = event(
+      'response.failed',
+      `{"type":"response.failed","response":{"status":"failed","error":${error}}}`,
+    );
+    expect(() => read(created + failed)).toThrow(
+      expect.objectContaining({ code: 'provider_overloaded', begun: false }),
+    );
+    const delta = styles[0].delta(deltaTypes[0], 1, '"a"', '');
+    expect(read(created + delta + failed).out).toContain(error);
+  },
+);
+
 describe('an event with the response', () => {
   const data = (names: Names, more = '') =>
     `{"type":"response.completed","response":{"id":"${names.id}"${more},"model":${JSON.stringify(names.model)},"usage":${usage}}}`;

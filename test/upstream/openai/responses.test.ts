@@ -219,6 +219,52 @@ describe('answer', () => {
     expect(content).toEqual([{ type: 'thinking', thinking: 'Hm.', signature: 'rs1:rs_01:e' }]);
   });
 
+  const streamedContent = async (...events: readonly string[]) => {
+    const upstream = await answering(null, [created, ...events, completed()]);
+    return (await assemble(upstream.stream(request(), options()))).content;
+  };
+  const delta = (type: string, text: string, fields: object = {}) =>
+    event(`response.${type}.delta`, { delta: text, ...fields });
+
+  test('a thought is no text, and a text no thought, where events tell no item', async () => {
+    expect(
+      await streamedContent(delta('reasoning_text', 'Hm.'), delta('output_text', 'x'), delta('reasoning_text', 'So.')),
+    ).toEqual([
+      { type: 'thinking', thinking: 'Hm.', signature: '' },
+      { type: 'text', text: 'x' },
+      { type: 'thinking', thinking: 'So.', signature: '' },
+    ]);
+  });
+
+  test('what the next turn needs of a thought is told where its text has ended before', async () => {
+    const item = reasoning({ ...summary('Hm.'), encrypted_content: 'e' });
+    expect(
+      await streamedContent(
+        delta('reasoning_summary_text', 'Hm.', { output_index: 0 }),
+        delta('output_text', 'x', { output_index: 1 }),
+        event('response.output_item.done', { output_index: 0, item }),
+      ),
+    ).toEqual([
+      { type: 'thinking', thinking: 'Hm.', signature: '' },
+      { type: 'text', text: 'x' },
+      { type: 'thinking', thinking: '', signature: 'rs1:rs_01:e' },
+    ]);
+  });
+
+  test.each(['', null])('a call that is announced with the name %j has its name in the end', async (name) => {
+    const [announced, whole] = [call('c1', '', '', { name }), call('c1', 'bash', '{"at":1}')];
+    expect(
+      await streamedContent(
+        event('response.output_item.added', { output_index: 0, item: announced }),
+        event('response.output_item.done', { output_index: 0, item: whole }),
+      ),
+    ).toEqual([{ type: 'tool_use', id: 'c1', name: 'bash', input: { at: 1 } }]);
+  });
+
+  test.each([[{}], [[]], [''], [0], [false]])('an error of %j is none', async (error) => {
+    expect((await told([message(said('x'))], { error })).content).toEqual([{ type: 'text', text: 'x' }]);
+  });
+
   test('the pieces in which a stream comes change nothing', async () => {
     const bytes = Buffer.from(recorded.join(''));
     let cuts: readonly number[] = [];
@@ -270,6 +316,10 @@ describe('reasoning on the next turn', () => {
     ];
     const { content } = await told([...given, message(said('x'))]);
     expect(await itemsOf(...(content.slice(0, 3) as never[]))).toEqual(given);
+  });
+
+  test('names nothing that the server keeps', async () => {
+    expect(await itemsOf({ thinking: '', signature: 'rs1:rs_of_others:' })).toEqual([]);
   });
 
   test('of another kind of model is its text; nothing is nothing', async () => {

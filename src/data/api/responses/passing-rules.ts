@@ -23,7 +23,13 @@ export interface ResponsesSaid {
 
 const { input, store, include, max_output_tokens: most } = named('input', 'store', 'include', 'max_output_tokens');
 const encrypted = Buffer.from('reasoning.encrypted_content');
-const { type, id, reasoning, item_reference: reference } = named('type', 'id', 'reasoning', 'item_reference');
+const {
+  type,
+  id,
+  reasoning,
+  item_reference: reference,
+  text,
+} = named('type', 'id', 'reasoning', 'item_reference', 'text');
 const authorization = Buffer.from('authorization');
 
 const stateIn = stateFinder({
@@ -54,6 +60,14 @@ const isLabel = nameSet(['id', 'type', 'status']);
 /** A summary is no content: the model needs all reasoning. */
 const isThought = nameSet(['encrypted_content', 'content']);
 
+/** Also a list of parts that have no text. */
+const isEmpty = (tape: Document, value: number): boolean => {
+  if (!tape.isGiven(value)) return true;
+  if (tape.is(value, Kind.string)) return tape.string(value) === '';
+  if (tape.is(value, Kind.object)) return tape.member(value, text) !== -1 && isEmpty(tape, tape.member(value, text));
+  return tape.is(value, Kind.array) && tape.firstItem(value, (item) => (isEmpty(tape, item) ? -1 : item)) === -1;
+};
+
 /** Only an id refers to an earlier answer. */
 const isReference = (tape: Document, item: number): boolean => {
   const tag = tape.member(item, type);
@@ -62,8 +76,7 @@ const isReference = (tape: Document, item: number): boolean => {
   const isReasoning = tape.says(tag, reasoning);
   const said = tape.firstMember(item, (name) => {
     const isContent = isReasoning ? isThought(tape, name) : !isLabel(tape, name);
-    const isEmpty = !tape.isGiven(name + 1) || (tape.is(name + 1, Kind.array) && tape.isEmpty(name + 1));
-    return isContent && !isEmpty ? name : -1;
+    return isContent && !isEmpty(tape, name + 1) ? name : -1;
   });
   return said === -1;
 };

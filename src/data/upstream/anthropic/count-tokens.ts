@@ -26,5 +26,6 @@ export const countTokens = async (
 
 const countIn = (document: Buffer): number | null => {
   const count = fieldsOf(parsedJson(document.toString('utf8'), 'the count'), 'the count');
-  return Number.isSafeInteger(count.input_tokens) ? (count.input_tokens as number) : null;
+  const { input_tokens: tokens } = count;
+  return Number.isSafeInteger(tokens) && (tokens as number) >= 0 ? (tokens as number) : null;
 };

@@ -6,10 +6,13 @@ import { ArgumentsEnd } from './arguments-end.ts';
 
 type Type = Exclude<AnswerBlock['type'], 'redacted_thinking'>;
 
+/** Of a call in the list that servers tell. */
+export type Index = number | string;
+
 /** A call as far as it has come: its id and its name may come late, and the name in pieces. */
 export class Call {
   /** Null if it has none. */
-  readonly index: number | null;
+  readonly index: Index | null;
   /** In place of one that does not come. */
   readonly #ownId: string;
   readonly arguments = new ArgumentsEnd();
@@ -18,7 +21,7 @@ export class Call {
   /** A piece of the arguments has come without one of the name. */
   isNamed = false;
 
-  constructor(index: number | null, ownId: string) {
+  constructor(index: Index | null, ownId: string) {
     this.index = index;
     this.#ownId = ownId;
   }

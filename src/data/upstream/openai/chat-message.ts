@@ -3,13 +3,13 @@ import { jsonText } from '../../../json/exact-number.ts';
 import type { Chunk } from '../port.ts';
 import { type Fields, fieldsOf, stringOf, within } from '../transport/fields.ts';
 import { malformed } from '../transport/upstream-errors.ts';
-import { BlockLine, Call, type Part } from './block-line.ts';
+import { BlockLine, Call, type Index, type Part } from './block-line.ts';
 
 export type CallId = (index: number) => string;
 
 /** What is said of a call in one place. Null and "" are what is not said. */
 interface Piece {
-  readonly index: number | null;
+  readonly index: Index | null;
   readonly id: string | null;
   readonly name: string | null;
   readonly text: string;
@@ -22,7 +22,7 @@ export class ChatMessage {
   readonly line = new BlockLine();
   readonly #callId: CallId;
   readonly #isWhole: boolean;
-  readonly #byIndex = new Map<number, Part<Call>>();
+  readonly #byIndex = new Map<Index, Part<Call>>();
   readonly #byId = new Map<string, Part<Call>>();
   #lastCall: Part<Call> | undefined;
   called = 0;
@@ -71,7 +71,7 @@ export class ChatMessage {
     else this.line.add(part, text, chunks);
   }
 
-  #begin(index: number | null): Part<Call> {
+  #begin(index: Index | null): Part<Call> {
     const part = this.line.begin('tool_use', new Call(index, this.#callId(this.called)));
     if (index !== null) this.#byIndex.set(index, part);
     this.called += 1;
@@ -102,11 +102,9 @@ const pieceOf = (call: Fields, text: string, isLater: boolean): Piece => {
 const givenIn = (value: unknown, what: string): string | null =>
   value == null || value === '' ? null : stringOf(value, what);
 
-const indexOf = ({ index }: Fields): number | null => {
-  if (index == null) return null;
-  if (Number.isSafeInteger(index) && (index as number) >= 0) return index as number;
-  throw malformed('the index of a call is not a number');
-};
+/** A key alone: pieces with the same belong together. */
+const indexOf = ({ index }: Fields): Index | null =>
+  typeof index === 'number' || typeof index === 'string' ? index : null;
 
 const argumentsIn = (call: unknown): unknown => within(within(call).function).arguments;
 
@@ -140,6 +138,6 @@ const partText = (part: unknown): string => {
 };
 
 const thoughtIn = ({ reasoning_content, reasoning }: Fields): string | null => {
-  const thought = reasoning_content ?? reasoning;
+  const thought = reasoning_content || reasoning;
   return thought == null || thought === '' ? null : stringOf(thought, 'reasoning');
 };

@@ -17,8 +17,9 @@ import {
   spells,
   toldIn,
 } from '../transport/told.ts';
-import { errorOf, eventError, type Hide, malformed, operatorFailure } from '../transport/upstream-errors.ts';
+import { errorOf, eventError, type Hide, malformed, untoldFailure } from '../transport/upstream-errors.ts';
 import type { AddedReasoning } from './added-reasoning.ts';
+
 import { guessedUsage, responseUsage } from './usage.ts';
 
 const path = '/v1/responses';
@@ -53,20 +54,20 @@ const usageTold = (response: number): Usage | null => {
 
 const isSearchCall = (type: number): boolean => spells(type, 'web_search_call') || spells(type, 'file_search_call');
 
-/** A failure has the upstream's own words. @throws UpstreamError if it concerns the operator's account */
-const shown = (document: Buffer, hide: Hide, response: () => number): Buffer => {
+/** A failure has the upstream's own words. @throws UpstreamError for one that is not told */
+const shown = (document: Buffer, hide: Hide, isBegun: boolean, response: () => number): Buffer => {
   const isFailed = spells(memberOf(response(), 'status'), 'failed');
   if (!isFailed && !document.includes('"failed"')) return document;
   const hidden = Buffer.from(hide(document.toString()));
   scanned(hidden, 'the answer');
-  const failure = isFailed ? operatorFailure(picked(response(), 'error')) : null;
+  const failure = isFailed ? untoldFailure(picked(response(), 'error'), isBegun) : null;
   if (failure !== null) throw failure;
   return hidden;
 };
 
 const passedResponse = (document: Buffer, own: OwnNames, hide: Hide): PassedAnswer => {
   scanned(document, 'the answer');
-  const told = shown(document, hide, () => 0);
+  const told = shown(document, hide, false, () => 0);
   const output = memberOf(0, 'output');
   if (!tape.is(output, Kind.array)) throw malformed('the answer has no output');
   const usage = usageTold(0) ?? noTokens;
@@ -119,7 +120,7 @@ export class PassedResponseReader extends PassedReader {
   }
 
   #readWhole(document: Buffer, type: string, isEnd: boolean): Passed {
-    const told = shown(document, this.#hide, () => memberOf(0, 'response'));
+    const told = shown(document, this.#hide, this.outputBytes > 0, () => memberOf(0, 'response'));
     const response = memberOf(0, 'response');
     if (response === -1 || tape.kind(response) !== Kind.object) throw malformed('response is not an object');
     // It would end the line, and begin an event that nobody has read.

@@ -17,9 +17,13 @@ export const signatureOf = ({ id, encrypted_content: encrypted, content }: Field
   return `rs1:${typeof id === 'string' && plainId.test(id) ? id : ''}:${data}`;
 };
 
-/** @param thinking of a block whose signature is empty or `isSignature` */
-export const reasoningItem = (thinking: string, signature: string): Fields => {
+/**
+ * Null for a thought of nothing: with an id alone, a client could name what the server keeps for others (contract L.1).
+ * @param thinking of a block whose signature is empty or `isSignature`
+ */
+export const reasoningItem = (thinking: string, signature: string): Fields | null => {
   const [, id = '', encrypted = ''] = form.exec(signature) ?? [];
+  if (thinking === '' && encrypted === '') return null;
   const wasContent = signature !== '' && encrypted === '';
   return {
     type: 'reasoning',

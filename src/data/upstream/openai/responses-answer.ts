@@ -3,7 +3,7 @@ import { writtenBytesOf } from '../estimate.ts';
 import type { Answer, AnswerBlock } from '../port.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
-import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
+import { contentRefused, errorOf, eventError, isFailure, malformed } from '../transport/upstream-errors.ts';
 import { inputOf } from './chat-completion.ts';
 import type { CallId } from './chat-message.ts';
 import { signatureOf, thoughtIn } from './reasoning-item.ts';
@@ -27,7 +27,7 @@ export type End = 'complete' | 'cut' | 'filtered';
 /** @throws UpstreamError for a response that has failed, or that goes on in the background */
 export const endOf = (response: Fields): End => {
   const { status, error, incomplete_details: details } = response;
-  if (status === 'failed' || error != null) throw responseError(error ?? response);
+  if (status === 'failed' || isFailure(error)) throw responseError(error ?? response);
   if (status === 'incomplete') return within(details).reason === 'content_filter' ? 'filtered' : 'cut';
   if (status == null || status === 'completed') return 'complete';
   throw malformed('the response has not ended');

@@ -105,7 +105,7 @@ export class ResponseEventReader extends ChunkReader {
   #call(known: Item, item: Fields, chunks: Chunk[]): void {
     const call = new Call(null, this.#callId(this.#called));
     call.id = callIdOf(item) ?? this.#callId(this.#called);
-    call.name = stringOf(item.name, 'name');
+    call.name = nameIn(item);
     call.isNamed = true;
     known.part = this.#line.begin('tool_use', call);
     this.#line.advance(chunks);
@@ -115,9 +115,16 @@ export class ResponseEventReader extends ChunkReader {
   #say(item: Item, type: 'text' | 'thinking', delta: unknown, chunks: Chunk[]): void {
     const text = stringOf(delta, 'delta');
     if (text === '') return;
-    if (item.part === null || item.part.hasEnded) item.part = this.#line.begin(type, null);
     item.isSaid = true;
-    this.#line.add(item.part, text, chunks);
+    this.#line.add(this.#partOf(item, type), text, chunks);
+  }
+
+  /** Some servers tell neither indexes nor ids, so that a thought and a text are one item. */
+  #partOf(item: Item, type: 'text' | 'thinking'): Part {
+    const { part } = item;
+    if (part !== null && part.type === type && !part.hasEnded) return part;
+    item.part = this.#line.begin(type, null);
+    return item.part;
   }
 
   #thought(event: Fields, source: string, delta: unknown, chunks: Chunk[]): void {
@@ -129,7 +136,7 @@ export class ResponseEventReader extends ChunkReader {
   /** A call that was not announced comes whole. */
   #argue(item: Item, delta: unknown, chunks: Chunk[]): void {
     const text = stringOf(delta, 'delta');
-    if (item.part === null || text === '') return;
+    if (item.part?.type !== 'tool_use' || text === '') return;
     item.isSaid = true;
     this.#line.add(item.part, text, chunks);
   }
@@ -147,7 +154,9 @@ export class ResponseEventReader extends ChunkReader {
         this.#think(known, item, chunks);
         break;
       case 'function_call':
-        if (known.part === null) this.#call(known, item, chunks);
+        if (known.part?.type !== 'tool_use') this.#call(known, item, chunks);
+        // Some servers announce a call without its name.
+        else if (known.part.call!.name === '') known.part.call!.name = nameIn(item);
         if (!known.isSaid) this.#argue(known, argumentsIn(item), chunks);
     }
   }
@@ -156,8 +165,7 @@ export class ResponseEventReader extends ChunkReader {
     if (!known.isSaid) this.#say(known, 'thinking', thoughtIn(item), chunks);
     const signature = signatureOf(item);
     if (signature === '') return;
-    known.part ??= this.#line.begin('thinking', null);
-    known.part.signature = signature;
+    this.#partOf(known, 'thinking').signature = signature;
   }
 
   #end(response: Fields, chunks: Chunk[]): void {
@@ -173,6 +181,8 @@ export class ResponseEventReader extends ChunkReader {
     chunks.push({ type: 'end', ...stopOf(end, this.#called > 0), usage });
   }
 }
+
+const nameIn = ({ name }: Fields): string => stringOf(name ?? '', 'name');
 
 const argumentsIn = ({ arguments: said }: Fields): string =>
   typeof said === 'object' && said !== null ? jsonText(said) : stringOf(said ?? '', 'arguments');

@@ -44,7 +44,7 @@ const itemsOf = ({ role, content }: Message): readonly Fields[] => {
 };
 
 /** Of the assistant. Not every server takes the parts of its own answers as input; all take strings. */
-const itemOf = (block: InputBlock): readonly Fields[] => {
+const itemOf = (block: InputBlock): Fields | readonly Fields[] => {
   switch (block.type) {
     case 'tool_use': {
       const { id, name, input } = block;
@@ -52,7 +52,7 @@ const itemOf = (block: InputBlock): readonly Fields[] => {
     }
     case 'thinking': {
       const { thinking, signature } = block as unknown as { thinking: string; signature: string };
-      return thinking === '' && signature === '' ? [] : [reasoningItem(thinking, signature)];
+      return reasoningItem(thinking, signature) ?? [];
     }
     default:
       return [{ role: 'assistant', content: block.text }];

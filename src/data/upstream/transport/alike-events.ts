@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type Edit, edited } from '../../../json/edits.ts';
 import { isAt } from './event-frames.ts';
+import { maxEventBytes } from './limits.ts';
 import type { Passage } from './passage.ts';
 
 const quote = 0x22;
@@ -58,7 +59,8 @@ export class AlikeEvents {
   /** Passes the event there if it is like the last. Returns its end, or -1. */
   pass(events: Buffer, from: number, passed: Passage): number {
     const end = this.#endOf(events, from);
-    if (end === -1) return -1;
+    // One above the limit is for the reader to refuse.
+    if (end === -1 || end - from > maxEventBytes) return -1;
     let start = from;
     for (let index = 0; this.#isChanged && index < this.#parts.length; index++) {
       const { bytes, sent } = this.#parts[index]!;

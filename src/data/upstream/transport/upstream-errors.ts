@@ -163,11 +163,11 @@ export const eventError = (body: ErrorBody): UpstreamError => {
   const begun = code !== 'provider_overloaded';
   return new UpstreamError(code, messages[code], { cause, length: body.message.length, begun });
 };
-
-/** The error of a failed response, if it concerns the operator's account (contract L.4); else null. */
-export const operatorFailure = (response: unknown): UpstreamError | null => {
+/** The error of a failed response, if a client must not see it (contract L.4): of the operator's account, or an overload before any output. */
+export const untoldFailure = (response: unknown, isBegun: boolean): UpstreamError | null => {
   const body = errorOf(response);
-  return isOfAccount(body) ? eventError(body) : null;
+  const error = eventError(body);
+  return isOfAccount(body) || (!isBegun && error.code === 'provider_overloaded') ? error : null;
 };
 
 const overloadCodes: readonly string[] = ['rate_limit_exceeded', 'server_is_overloaded'];

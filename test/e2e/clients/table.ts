@@ -1,3 +1,4 @@
+import { agents } from './agents.ts';
 import { claudeCodeVersion } from './claude-code.ts';
 import { type Client, clients, refusedByStrict, type Scenario, scenarios } from './clients.ts';
 import { openaiClients } from './openai-clients.ts';
@@ -41,6 +42,9 @@ export const openaiClientsTable = (): string =>
     row(...Array<string>(5).fill('---')),
     ...openaiClients.map((client) =>
       row(client.name, ways[client.api], versions(client), beyond(client, openaiClients), client.differs || '–'),
+    ),
+    ...agents.map(({ name, api, version, differs }) =>
+      row(name, api, version, 'only a task with a tool', differs || '–'),
     ),
   ].join('\n');
 

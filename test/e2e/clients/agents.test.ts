@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { fromNpm, type Kept } from '../../support/kept.ts';
+import { freshDir, type Server, startServer } from '../server.ts';
+import { type Agent, agents, type ModelKind, type Task } from './agents.ts';
+import { startOpenAIProvider } from './openai-provider.ts';
+import { startProvider } from './provider.ts';
+
+/**
+ * Coding agents against a running gateway, each without a terminal and with one task: the provider has it read a file, gets what stands
+ * there, and says it. With a model of each kind, two of which are translated.
+ */
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 });
+
+const run = promisify(execFile);
+const mostMs = 120_000;
+
+interface Received {
+  readonly body: { readonly model: string; readonly stream?: boolean; readonly tools?: readonly unknown[] };
+}
+
+let closeProviders: () => Promise<unknown>;
+let server: Server;
+let received: () => readonly Received[];
+let installed: ReadonlyMap<Agent, Kept>;
+beforeAll(async () => {
+  const [anthropicLike, openaiLike] = await Promise.all([startProvider(), startOpenAIProvider()]);
+  closeProviders = () => Promise.all([anthropicLike.close(), openaiLike.close()]);
+  const taken: Received[] = [];
+  received = () => {
+    taken.push(...(anthropicLike.take() as Received[]), ...openaiLike.take());
+    return taken;
+  };
+  server = await startGateway(anthropicLike.url, openaiLike.url);
+  const each = agents.map(async (agent) => {
+    const name = `agent-${agent.name.toLowerCase().replace(' ', '-')}`;
+    return [agent, await fromNpm(name, agent.packages)] as const;
+  });
+  installed = new Map(await Promise.all(each));
+});
+afterAll(async () => {
+  await server?.stop();
+  await closeProviders?.();
+});
+
+const startGateway = (anthropicLike: string, openaiLike: string): Promise<Server> => {
+  const remote = { api_key_env: 'PROVIDER_KEY', private_network: true };
+  const upstreams: Readonly<Record<ModelKind, object>> = {
+    messages: { kind: 'anthropic', base_url: anthropicLike, ...remote },
+    chat: { kind: 'openai', base_url: openaiLike, apis: ['chat'], ...remote },
+    responses: { kind: 'openai', base_url: openaiLike, apis: ['chat', 'responses'], ...remote },
+  };
+  const size = { context_length: 200_000, max_output_length: 64_000 };
+  const supported_features = ['tools', 'structured_outputs', 'reasoning'];
+  const models = Object.entries(upstreams).map(([id, upstream]) => ({ id, ...size, supported_features, upstream }));
+  const file = `${freshDir()}.models.json`;
+  writeFileSync(file, JSON.stringify({ models }));
+  return startServer({ env: { MODELS_FILE: file, PROVIDER_KEY: 'sk-canary-3b1e' } });
+};
+
+/** Its environment has nothing of ours, and a way to the gateway alone: it can neither tell of itself nor load what is newer. */
+const environmentOf = ({ home, key }: Task, { env = {} }: Agent) => ({
+  PATH: process.env.PATH,
+  HOME: home,
+  TMPDIR: home,
+  WEIR_KEY: key,
+  HTTP_PROXY: 'http://127.0.0.1:9',
+  HTTPS_PROXY: 'http://127.0.0.1:9',
+  NO_PROXY: '127.0.0.1',
+  ...env,
+});
+
+/** What it has written when it ended. */
+const perform = async (agent: Agent, task: Task, prompt: string): Promise<string> => {
+  for (const [name, content] of Object.entries(agent.settings?.(task) ?? {})) {
+    const path = join(task.home, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  }
+  const options = { cwd: task.home, env: environmentOf(task, agent), timeout: mostMs, killSignal: 'SIGKILL' } as const;
+  let written = '';
+  for (const [command, ...args] of agent.commands(task, prompt)) {
+    const running = run(command, args, options);
+    // Some wait for more of the prompt.
+    running.child.stdin?.end();
+    const { stdout, stderr } = await running;
+    written = `${stdout}\n${stderr}`;
+  }
+  return written;
+};
+
+/** Ends what an agent has left running, which goes on in a session of its own. */
+const endAllOf = (home: string): void => {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const isIts = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`HOME=${home}`);
+      if (isIts) process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It has ended by itself, or is someone else's.
+    }
+  }
+};
+
+describe.concurrent.each(agents)('$name', (agent) => {
+  test.for(agent.kinds)('calls a tool, with a model whose provider speaks %s', async (model, { skip }) => {
+    const kept = installed.get(agent)!;
+    if ('missing' in kept) return skip(`${agent.name} cannot be had here: ${kept.missing}`);
+    const home = mkdtempSync(join(tmpdir(), 'weir-agent-home-'));
+    const file = join(home, 'weather.txt');
+    writeFileSync(file, 'Sunny in Lisbon\n');
+    const task = {
+      installed: kept.dir,
+      home,
+      file,
+      url: `${server.baseUrl}/v1`,
+      key: server.first.project_api_key,
+      model,
+    };
+    try {
+      const written = await perform(agent, task, `Call ${agent.asks(file)}`);
+      expect(written).toMatch(/The tool said: .*Sunny in Lisbon/s);
+    } finally {
+      endAllOf(home);
+      rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+    }
+    const bodies = received().map(({ body }) => body);
+    // Without tools it asks for a title.
+    const turns = bodies.filter((body) => JSON.stringify(body).includes(file) && (body.tools ?? []).length > 0);
+    expect(turns.map((body) => body.stream)).toEqual([true, true]);
+    expect(turns.map((body) => JSON.stringify(body).includes('Sunny in Lisbon'))).toEqual([false, true]);
+  });
+});
+
+test('the gateway has failed at none of it', () => {
+  expect(server.log().filter(({ level }) => level >= 50)).toEqual([]);
+});

@@ -10,7 +10,7 @@ import type { Route } from '../../http/route.ts';
 import type { TiersInForce } from '../../limits/tiers/tiers-in-force.ts';
 import { adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
-import { ownLimit } from '../fields.ts';
+import { ownLimit, pathId } from '../fields.ts';
 import { directionOf, listOf, type PageQuery, pageOf, pageQuery } from '../page.ts';
 import { allowedOf, findProject, type ModelsOf, projectParams } from './projects.ts';
 
@@ -79,7 +79,7 @@ export const rateLimitRoutes = (admin: Administration, tiers: TiersInForce, mode
     return [wholeProject, ...there.filter((id) => open === null || open.has(id))];
   };
   const findProjectOf = findProject(admin);
-  const params = projectParams.extend({ rate_limit_id: queries.text(1, 203) });
+  const params = projectParams.extend({ rate_limit_id: pathId });
 
   return [
     adminRoute('projects:read', {
@@ -121,6 +121,7 @@ export const rateLimitRoutes = (admin: Administration, tiers: TiersInForce, mode
         })
         .refine((body) => Object.values(body).some((value) => value !== undefined), {
           error: 'Name at least one limit to change.',
+          path: ['max_requests_per_1_minute'],
           when: ({ issues }) => issues.length === 0,
         })
         .meta({ minProperties: 1 }),

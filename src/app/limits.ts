@@ -5,6 +5,7 @@ import { BadConfig, type Config } from '../config/config.ts';
 import type { TierTable } from '../domain/organization/tiers.ts';
 import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { Recorded } from '../kernel/store/store.ts';
+import type { OwnLimitsSource } from '../limits/own-limits.ts';
 import { SnapshotFiles } from '../limits/snapshot/snapshot-files.ts';
 import { followTiers, readTiers, type TiersInForce, UnusableTiers } from '../limits/tiers/tiers-in-force.ts';
 import { upkeep } from '../limits/upkeep.ts';
@@ -34,13 +35,13 @@ export const limitsDir = (config: Config): string => join(config.DATA_DIR, 'limi
 
 interface WindowsOf {
   readonly config: Config;
-  readonly models: Pick<ReadModels, 'get' | 'absent'>;
+  readonly models: Pick<ReadModels, 'get'>;
   /** Windows of another log are foreign. */
   readonly logId: string;
   readonly tiers: TierTable;
 }
 
-const emptyWindows = ({ config, models, logId, tiers }: WindowsOf, own = new LimitRows(models)): Windows =>
+const emptyWindows = ({ config, models, logId, tiers }: WindowsOf, own?: OwnLimitsSource): Windows =>
   openWindows({
     owner: logId,
     tierOf: (organization) => models.get(organizationRows, organization)?.tier ?? 0,

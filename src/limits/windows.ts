@@ -25,7 +25,7 @@ export interface WindowsOptions extends FamilyOptions {
   /** Called when an organization is first seen. */
   readonly tierOf: (organization: string) => Tier;
   /** Limits of projects, models and keys of their own; none by default. */
-  readonly own?: OwnLimitsSource;
+  readonly own?: OwnLimitsSource | undefined;
   readonly tiers: TierTable;
   readonly administration: AdministrationLimits;
 }

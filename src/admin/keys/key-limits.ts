@@ -115,7 +115,8 @@ export const keyLimitsRoute = (admin: Administration, { inference, credits }: Wi
       const all = (store: WindowStore, tierOfStore: number): Scope[] =>
         store.scopes.map((scope) => {
           const id = ids[scope] ?? '';
-          const { id: _, ...view } = inspect(store, scope, id, now) ?? idle(store, scope, id, tierOfStore);
+          const { id: _, ...view } =
+            inspect(store, scope, id, now) ?? idle(store, scope, id, organizationId, tierOfStore);
           // All keys of a chain of rotations share the windows of its first key; the answer has the id that was asked for.
           return render({ ...view, id: scope === 'key' ? found.key.id : id }, wall);
         });

@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
 import { nameOf, type OwnLimits } from '../own-limits.ts';
 import type { WindowRecord } from '../record/record.ts';
-import { follow, make, recordOf } from './records.ts';
+import { follow, make, ownOf, recordOf } from './records.ts';
 import type { Counted } from './ticket.ts';
 import type { LimitSubject, ModelWindow, WindowStore } from './window-store.ts';
 
@@ -12,7 +12,9 @@ export const countedWith = (store: WindowStore, who: LimitSubject, model: string
   const key = recordOf(store, who);
   const { parent } = key;
   const ofModel = model === null || parent === null ? null : (windowOf(store, parent, model)?.record ?? null);
-  return { key, outer: ofModel ?? parent };
+  if (ofModel === null) return { key, outer: parent };
+  follow(store, ofModel);
+  return { key, outer: ofModel };
 };
 
 /** The windows in which a project's requests for a model are counted, made if they are new; null without limits for it. */
@@ -25,7 +27,7 @@ export const acquireModel = (store: WindowStore, project: WindowRecord, model: s
 };
 
 /** The windows of a model that has limits in the project. */
-export const windowOf = ({ models }: WindowStore, { id }: WindowRecord, model: string): ModelWindow | null => {
+const windowOf = ({ models }: WindowStore, { id }: WindowRecord, model: string): ModelWindow | null => {
   const window = models.size === 0 ? undefined : models.get(id)?.get(model);
   return window === undefined || window.own === null ? null : window;
 };
@@ -46,7 +48,7 @@ const makeModel = (store: WindowStore, project: WindowRecord, model: string, own
 export const retightenKey = (store: WindowStore, line: string, nowMs: Millis): void => {
   store.time.set(nowMs);
   const record = store.find(0, line);
-  if (record !== undefined) tighten(store, record, store.own.ofKey(line));
+  if (record !== undefined) tighten(store, record, ownOf(store, 0, line, record.organization.id));
 };
 
 /** The same for a project and its models. */

@@ -1,4 +1,5 @@
 import type { Millis } from '../../clock.ts';
+import type { OwnLimits } from '../own-limits.ts';
 import type { Whose } from '../record/kind.ts';
 import { WindowRecord } from '../record/record.ts';
 import { fillToHalf } from './half-full.ts';
@@ -49,15 +50,20 @@ export const acquireOuter = (store: WindowStore, scope: number, id: string, orga
   create(store, scope, id, scope === store.top ? null : acquireOuter(store, store.top, organization, ''));
 
 const create = (store: WindowStore, scope: number, id: string, parent: WindowRecord | null): WindowRecord => {
-  const { own } = store;
-  const limits = scope === 1 && parent !== null ? own.ofProject(id, parent.id) : null;
-  const whose = { scope, own: scope === 0 ? own.ofKey(id) : (limits?.whole ?? null), isOfModel: false };
-  const record = make(store, whose, id, parent);
+  const own = parent === null ? null : ownOf(store, scope, id, parent.organization.id);
+  const record = make(store, { scope, own, isOfModel: false }, id, parent);
   store.records[scope]!.set(id, record);
-  if (limits !== null && limits.models.size > 0) {
-    store.models.set(id, new Map(Array.from(limits.models, ([model, each]) => [model, { own: each, record: null }])));
+  const models = scope === 1 && parent !== null ? store.own.ofProject(id, parent.id)?.models : undefined;
+  if (models !== undefined && models.size > 0) {
+    store.models.set(id, new Map(Array.from(models, ([model, each]) => [model, { own: each, record: null }])));
   }
   return record;
+};
+
+/** The limits of a key's or a project's own. */
+export const ownOf = (store: WindowStore, scope: number, id: string, organization: string): OwnLimits | null => {
+  if (scope === 0) return store.own.ofKey(id);
+  return scope < store.top ? (store.own.ofProject(id, organization)?.whole ?? null) : null;
 };
 
 /** Makes a record without a name in the store. */

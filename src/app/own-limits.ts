@@ -22,8 +22,8 @@ const isAny = (own: OwnLimits): boolean => Object.values(own).some((limit) => li
 
 /** The limits of projects, models and keys as the read models have them (contract F.8). */
 export class LimitRows implements OwnLimitsSource {
-  /** Lines that were asked for while their rows could not be read: the tier's limits hold until they can. */
-  readonly missed = new Set<string>();
+  /** What was asked for while its rows could not be read, by projection: the tier's limits hold until they can. */
+  readonly missed = { keys: new Set<string>(), projects: new Set<string>() };
   readonly #models: Rows;
 
   constructor(models: Rows) {
@@ -32,7 +32,7 @@ export class LimitRows implements OwnLimitsSource {
 
   ofKey(line: string): OwnLimits | null {
     if (this.#models.absent.includes(projectKeys.name)) {
-      this.missed.add(line);
+      this.missed.keys.add(line);
       return null;
     }
     const row = this.#models.get(keyLimitRows, line);
@@ -40,7 +40,11 @@ export class LimitRows implements OwnLimitsSource {
     return own !== null && isAny(own) ? own : null;
   }
 
-  ofProject(project: string, organization: string): ProjectLimits {
+  ofProject(project: string, organization: string): ProjectLimits | null {
+    if (this.#models.absent.includes(projects.name)) {
+      this.missed.projects.add(project);
+      return null;
+    }
     const { [wholeProject]: whole, ...rows } =
       this.#models.get(projectRows, projectKeyOf(organization, project))?.rateLimits ?? {};
     const byModel = Object.entries(rows).map(([model, row]) => [model, ofRow(row, null)] as const);
@@ -61,11 +65,15 @@ export class LimitRows implements OwnLimitsSource {
 export const limitChanges = (models: Rows, rows: LimitRows, windows: Windows, clock: Clock) => {
   const due: Readonly<Record<string, Due>> = {
     'organization.tier_changed': new Due(organizations.name, (id) => tierChanged(windows, id, clock.monotonic())),
-    'project.rate_limit_updated': new Due(projects.name, (id) => projectLimitsChanged(windows, id, clock.monotonic())),
+    'project.rate_limit_updated': new Due(
+      projects.name,
+      (id) => projectLimitsChanged(windows, id, clock.monotonic()),
+      rows.missed.projects,
+    ),
     'project_key.limits_updated': new Due(
       projectKeys.name,
       (id) => keyLimitsChanged(windows, rows.lineOf(id), clock.monotonic()),
-      rows.missed,
+      rows.missed.keys,
     ),
   };
   return (batch: readonly Recorded[]): void => {

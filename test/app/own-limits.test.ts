@@ -64,10 +64,10 @@ test('what changes while rows cannot be read holds once they can', () => {
   use();
   put(keyLimitRows, 'key_1', { ...row, requestsPerMinute: 7 });
   put(projectRows, 'org_1:proj_1', { rateLimits: { '*': { ...row, requestsPerMinute: 8 } } });
-  committed([event('project.rate_limit_updated', 'project-proj_1')]);
+  committed([event('project.rate_limit_updated', 'project-proj_2')]);
   expect([limitOf('key', 'key_1'), limitOf('project', 'proj_1')]).toEqual([60, 90]);
   models.absent = [];
-  // The rows are there again: nobody tells of a key whose limits were only missed.
+  // The rows are there again: nobody tells of limits that were only missed.
   committed([]);
   expect([limitOf('key', 'key_1'), limitOf('project', 'proj_1')]).toEqual([7, 8]);
 });

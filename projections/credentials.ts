@@ -106,6 +106,7 @@ const changed = (
       return { name: event.name, permissions: event.permissions, expiresAt: event.expires_at };
     case 'project_key.rotated':
       return { expiresAt: event.expires_at, sharesWindows: true };
+    case 'project_key.limits_updated':
     case 'project_key.suspended':
     case 'project_key.reactivated':
     case 'project_key.revoked':

@@ -1,3 +1,4 @@
+import { type KeyLimits, keyLimits } from '../src/domain/key/key-limits.ts';
 import { isOpen, type ProjectKey, type ProjectKeyEvent, projectKey } from '../src/domain/key/project-key.ts';
 import type { ProjectEvent } from '../src/domain/project/project.ts';
 import type { State } from '../src/kernel/aggregate/aggregate.ts';
@@ -20,6 +21,9 @@ export const admittedKeys = table<{ readonly projectId: string; readonly at: num
 /** Key: `expiryKeyOf`. Keys without a recorded expiry, soonest first. */
 export const expiringKeys = table<{ readonly keyId: string; readonly expiresAt: number }>('project-keys-expiring');
 
+/** Key: the first key of a chain of rotations. What was last set for one of its keys, which share the windows. */
+export const keyLimitRows = table<KeyLimits>('project-key-limits');
+
 /** Fifteen digits hold every time up to the year 9999. */
 const expiryKeyOf = (expiresAt: number, keyId: string): string => `${String(expiresAt).padStart(15, '0')}:${keyId}`;
 
@@ -27,9 +31,9 @@ const chart = compile(projectKey);
 
 export const projectKeys: Projection = {
   name: 'project-keys',
-  version: 4,
+  version: 5,
   categories: ['projectKey', 'project'],
-  tables: [projectKeyRows, projectKeyOwners, admittedKeys, expiringKeys],
+  tables: [projectKeyRows, projectKeyOwners, admittedKeys, expiringKeys, keyLimitRows],
   apply(recorded, rows) {
     if (recorded.stream.startsWith('project-')) return noteIssuedKey(recorded, rows);
     const id = idOf(recorded);
@@ -41,6 +45,7 @@ export const projectKeys: Projection = {
     const row = chart.step(before, event);
     rows.put(projectKeyRows, key, { id, ...row });
     keepExpiry(rows, id, expiryOf(before), expiryOf(row));
+    keepLimits(rows, id, event, row.data.windowsOf);
     if (event.type === 'project_key.created') {
       rows.put(projectKeyOwners, id, { projectId });
       rows.remove(admittedKeys, id);
@@ -55,6 +60,18 @@ const keepExpiry = (rows: Rows, keyId: string, before: number | null, now: numbe
   if (before !== null) rows.remove(expiringKeys, expiryKeyOf(before, keyId));
   if (now !== null) rows.put(expiringKeys, expiryKeyOf(now, keyId), { keyId, expiresAt: now });
 };
+
+/** A successor begins with the limits that its chain has. */
+const keepLimits = (rows: Rows, id: string, event: ProjectKeyEvent, windowsOf: string | null): void => {
+  if (event.type === 'project_key.limits_updated') rows.put(keyLimitRows, windowsOf ?? id, keyLimits(event));
+  else if (event.type === 'project_key.created' && event.limits && windowsOf === null)
+    rows.put(keyLimitRows, id, keyLimits(event.limits));
+};
+
+/** In force for a key: those of its chain of rotations. */
+export const limitsOf = (rows: Pick<Rows, 'get'>, { id, data }: Pick<ProjectKeyRow, 'id' | 'data'>): KeyLimits =>
+  // A key without a successor has the newest itself, also in an answer that the rows do not wait for.
+  data.rotatedTo === null ? data.limits : (rows.get(keyLimitRows, data.windowsOf ?? id) ?? data.limits);
 
 const noteIssuedKey = (recorded: Recorded, rows: Rows): void => {
   const event = eventOf<ProjectEvent>(recorded);

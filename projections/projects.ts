@@ -1,13 +1,15 @@
 import { type Project, type ProjectEvent, permitted, project } from '../src/domain/project/project.ts';
+import { type RateLimitRows, rowOfEvent } from '../src/domain/project/rate-limits.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
 import { table } from '../src/kernel/rows/rows.ts';
 import { eventOf, idOf, nextStatus } from './recorded.ts';
 
 /** Times in milliseconds. */
-export interface ProjectRow extends Omit<Project, 'liveKeys'> {
+export interface ProjectRow extends Omit<Project, 'liveKeys' | 'rateLimits'> {
   readonly id: string;
   readonly status: 'active' | 'archived';
+  readonly rateLimits: RateLimitRows;
 }
 
 /** Key: `<organization>:<project>`. */
@@ -24,7 +26,7 @@ const chart = compile(project);
 
 export const projects: Projection = {
   name: 'projects',
-  version: 4,
+  version: 5,
   categories: ['project'],
   tables: [projectRows, activeProjectRows, aliasedProjectRows, projectOwners],
   apply(recorded, rows) {
@@ -48,7 +50,7 @@ export const projects: Projection = {
 
 const hasAliases = ({ modelAliases }: ProjectRow): boolean => Object.keys(modelAliases).length > 0;
 
-const unset = { archivedAt: null, allowedModels: null, deniedModels: null, modelAliases: {} };
+const unset = { archivedAt: null, allowedModels: null, deniedModels: null, modelAliases: {}, rateLimits: {} };
 
 const next = (
   before: ProjectRow | undefined,
@@ -70,6 +72,11 @@ const next = (
       return { ...before, ...permitted(event) };
     case 'project.models_aliased':
       return { ...before, modelAliases: event.aliases };
+    case 'project.rate_limit_updated': {
+      const { [event.model]: _, ...others } = before.rateLimits;
+      const row = rowOfEvent(event);
+      return { ...before, rateLimits: row ? { ...others, [event.model]: row } : others };
+    }
     case 'project.archived':
       return { ...before, status, archivedAt: event.archived_at };
   }

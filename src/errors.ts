@@ -50,6 +50,7 @@ const entries = {
     message: 'No such model for this project. GET /v1/models lists those that there are.',
   },
   audit_log_not_found: { status: 404, message: 'No such audit log entry in this organization.' },
+  rate_limit_not_found: { status: 404, message: 'No such rate limit in this project: it may call no such model.' },
   policy_not_found: { status: 404, message: 'No such policy in this organization.' },
   response_not_stored: { status: 404, message: 'No response is stored here: send the whole conversation in input.' },
   route_not_found: { status: 404, message: 'No such route.' },

@@ -271,6 +271,10 @@ const provocations: Readonly<Record<Code, Provocation>> = {
   admin_api_key_not_found: { ask: () => admin('GET', '/admin_api_keys/akey_none'), status: 404 },
   model_not_found: { ask: () => inference({ model: 'none' }), status: 404, param: 'model' },
   audit_log_not_found: { ask: () => admin('GET', '/audit_logs/audit_none/proof'), status: 404 },
+  rate_limit_not_found: {
+    ask: () => admin('POST', `/projects/${mine.projectId}/rate_limits/rl-none`, { max_requests_per_1_minute: 1 }),
+    status: 404,
+  },
   policy_not_found: { ask: () => admin('GET', '/policies/pol_none'), status: 404 },
   response_not_stored: {
     ask: () => ask('GET', '/v1/responses/resp_1', { headers: bearer(mine.projectKey.value) }),

@@ -4,6 +4,7 @@ import { dateTime } from '../date-time.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { text } from '../http/request/query.ts';
 import { whole } from '../http/validation/whole.ts';
+import { mostPossible } from '../limits/record/window-limits.ts';
 
 /** Null means absent, since some clients send it for unset fields (contract C.5). */
 export const optional = <T extends z.ZodType>(schema: T) =>
@@ -65,6 +66,21 @@ export const modelIds = z
   .refine((ids) => new Set(ids).size === ids.length, { error: 'Must not list a model twice.' })
   .meta({ uniqueItems: true });
 
+/** A limit of a project's or a key's own; above the tier's it is kept, and the tier's holds. Null is none. */
+export const ownLimit = (metric: 'rpm' | 'tpm' | 'rpd' | 'concurrent') =>
+  whole().min(1).max(mostPossible[metric]).nullable().optional();
+
+export const ownLimits = z
+  .strictObject({
+    requests_per_minute: ownLimit('rpm'),
+    tokens_per_minute: ownLimit('tpm'),
+    requests_per_day: ownLimit('rpd'),
+    concurrent_requests: ownLimit('concurrent'),
+  })
+  .nullable()
+  .optional()
+  .describe('Replaces all limits of its own; null and absent members leave the limit of the tier.');
+
 /** Ten years: the longest relative expiry (contract C.5). */
 const longestExpirySeconds = 315_360_000;
 
@@ -81,9 +97,10 @@ interface Expiry {
 
 export const oneExpiry = (body: Expiry): boolean =>
   body.expires_at === undefined || body.expires_in_seconds === undefined;
-/** For the OpenAPI document: has all of these fields. Null counts as absent, except `expires_at`, where it means never. */
+const nullMeans: ReadonlySet<string> = new Set(['expires_at', 'limits']);
+/** For the OpenAPI document: has all of these fields. Null counts as absent, except where it means never or none. */
 export const hasFields = (...names: readonly string[]) => {
-  const without = names.filter((name) => name !== 'expires_at');
+  const without = names.filter((name) => !nullMeans.has(name));
   return { properties: Object.fromEntries(without.map((name) => [name, { not: { type: 'null' } }])), required: names };
 };
 export const oneExpirySchema = { not: hasFields('expires_at', 'expires_in_seconds') };

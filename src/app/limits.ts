@@ -1,16 +1,17 @@
 import { join } from 'node:path';
-import { organizationRows, organizations } from '../../projections/organizations.ts';
-import { idOf } from '../../projections/recorded.ts';
+import { organizationRows } from '../../projections/organizations.ts';
 import type { Clock } from '../clock.ts';
 import { BadConfig, type Config } from '../config/config.ts';
 import type { TierTable } from '../domain/organization/tiers.ts';
 import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { Recorded } from '../kernel/store/store.ts';
+import type { OwnLimitsSource } from '../limits/own-limits.ts';
 import { SnapshotFiles } from '../limits/snapshot/snapshot-files.ts';
 import { followTiers, readTiers, type TiersInForce, UnusableTiers } from '../limits/tiers/tiers-in-force.ts';
 import { upkeep } from '../limits/upkeep.ts';
-import { applyTiers, openWindows, storesOf, tierChanged, type Windows } from '../limits/windows.ts';
+import { applyTiers, openWindows, storesOf, type Windows } from '../limits/windows.ts';
 import { publish } from '../telemetry.ts';
+import { LimitRows, limitChanges } from './own-limits.ts';
 
 /** A body of 32 MiB at the slowest accepted pace, an answer of ten minutes, and a slow reader. */
 const longestRequestMs = 30 * 60_000;
@@ -19,7 +20,7 @@ export interface OpenLimits {
   readonly windows: Windows;
   /** Follows the file; `look` reads it at once. */
   readonly tiers: TiersInForce & { look(): Promise<void> };
-  /** Takes every batch that the read models commit: a changed tier holds from the next request on. */
+  /** Takes every batch that the read models commit: a changed tier or limit holds from the next request on. */
   committed(batch: readonly Recorded[]): void;
   close(): Promise<void>;
 }
@@ -40,10 +41,11 @@ interface WindowsOf {
   readonly tiers: TierTable;
 }
 
-const emptyWindows = ({ config, models, logId, tiers }: WindowsOf): Windows =>
+const emptyWindows = ({ config, models, logId, tiers }: WindowsOf, own?: OwnLimitsSource): Windows =>
   openWindows({
     owner: logId,
     tierOf: (organization) => models.get(organizationRows, organization)?.tier ?? 0,
+    own,
     tiers,
     administration: {
       credentialRpm: config.ADMIN_CREDENTIAL_RPM,
@@ -76,7 +78,8 @@ export const openLimits = async (options: {
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
 }): Promise<OpenLimits> => {
   const { config, models, clock, tiers: first } = options;
-  const windows = emptyWindows({ ...options, tiers: first.table });
+  const rows = new LimitRows(models);
+  const windows = emptyWindows({ ...options, tiers: first.table }, rows);
   // A log without an organization has never admitted a request.
   const fresh = models.range(organizationRows, { prefix: '', limit: 1 }).length === 0;
   const kept = [];
@@ -101,17 +104,10 @@ export const openLimits = async (options: {
       else publish('tiers.reloaded', { file: file ?? '' });
     },
   });
-  /** Organizations whose tier has changed while their rows cannot be read. */
-  const due = new Set<string>();
   return {
     windows,
     tiers,
-    committed(batch) {
-      for (const event of batch) if (event.type === 'organization.tier_changed') due.add(idOf(event));
-      if (models.absent.includes(organizations.name)) return;
-      for (const organization of due) tierChanged(windows, organization, clock.monotonic());
-      due.clear();
-    },
+    committed: limitChanges(models, rows, windows, clock),
     async close() {
       await tiers.close();
       await ended();

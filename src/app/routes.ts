@@ -11,6 +11,7 @@ import { oauthRoutes } from '../admin/oauth/oauth.ts';
 import { modelPermissionRoutes } from '../admin/organization/model-permissions.ts';
 import { organizationRoutes } from '../admin/organization/organization.ts';
 import { projectRoutes } from '../admin/organization/projects.ts';
+import { rateLimitRoutes } from '../admin/organization/rate-limits.ts';
 import { policyRoutes } from '../admin/policies/policies.ts';
 import { unsure } from '../admin/unsure.ts';
 import { usageRoutes } from '../admin/usage/usage-routes.ts';
@@ -61,6 +62,8 @@ export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;
   const { isBehind, creditAgeMs, balanceOf, policies, large } = dependencies;
   const inference = { models, policies, clock, ...(large && { large }) };
+  const modelsOf = (organizationId: string): readonly string[] =>
+    models.list.filter((model) => existsFor(model, organizationId)).map(({ id }) => id);
   return [
     messagesRoute({ ...inference, answerId: () => newId('msg', clock) }),
     countTokensRoute(models, policies, large),
@@ -83,10 +86,9 @@ export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
     ...unsure(
       [
         ...organizationRoutes(admin, tiers),
-        ...projectRoutes(admin, (organizationId) =>
-          models.list.filter((model) => existsFor(model, organizationId)).map(({ id }) => id),
-        ),
+        ...projectRoutes(admin, modelsOf),
         ...modelPermissionRoutes(admin),
+        ...rateLimitRoutes(admin, tiers, modelsOf),
         ...projectKeyRoutes(admin),
         keyLimitsRoute(admin, windows),
         ...adminKeyRoutes(admin),

@@ -29,7 +29,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Fields whose value is a map by names that users gave: one field. */
-export const mapFields: ReadonlySet<string> = new Set(['modelAliases']);
+export const mapFields: ReadonlySet<string> = new Set(['modelAliases', 'rateLimits']);
 
 /** The order of a map has no meaning. */
 const ordered = (value: unknown): unknown =>
@@ -37,8 +37,8 @@ const ordered = (value: unknown): unknown =>
 
 /** The fields of a state by dotted name; a set or map of ids is one field. */
 const flat = (value: unknown, path: string, into: Map<string, unknown>): void => {
-  if (mapFields.has(path)) into.set(path, ordered(value));
-  else if (isRecord(value) && typeof value.toJSON === 'function') into.set(path, ordered(value.toJSON()));
+  if (isRecord(value) && typeof value.toJSON === 'function') into.set(path, ordered(value.toJSON()));
+  else if (mapFields.has(path)) into.set(path, ordered(value));
   else if (isRecord(value)) {
     for (const [name, inner] of Object.entries(value)) flat(inner, path === '' ? name : `${path}.${name}`, into);
   } else if (value !== null) into.set(path, value);

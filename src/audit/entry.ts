@@ -18,6 +18,7 @@ export const auditTypes = [
   'project.updated',
   'project.archived',
   'model_permissions.updated',
+  'rate_limit.updated',
   'api_key.created',
   'api_key.updated',
   'api_key.rotated',

@@ -69,6 +69,15 @@ const project: Wording<ProjectEvent> = {
       type: 'project.updated',
       changesRequested: { model_aliases: aliases },
     }),
+    'project.rate_limit_updated': ({ type: _, ...row }) => ({
+      type: 'rate_limit.updated',
+      changesRequested: {
+        model: row.model,
+        max_requests_per_1_minute: row.requests_per_minute,
+        max_tokens_per_1_minute: row.tokens_per_minute,
+        max_requests_per_1_day: row.requests_per_day,
+      },
+    }),
     'project.archived': 'project.archived',
     'project.key_issued': null,
     'project.key_ended': null,
@@ -87,7 +96,8 @@ const projectKey: Wording<ProjectKeyEvent> = {
       const fields = keyFields(event);
       const subject = { organizationId: event.organization_id, projectId: event.project_id, fields };
       const from = event.rotated_from === undefined ? {} : { rotated_from: event.rotated_from };
-      return { type: 'api_key.created', data: { ...fields, ...from }, subject };
+      const limits = event.limits === undefined ? {} : { limits: event.limits };
+      return { type: 'api_key.created', data: { ...fields, ...from, ...limits }, subject };
     },
     'project_key.updated': (event, known) => {
       const fields = keyFields(event);
@@ -102,6 +112,10 @@ const projectKey: Wording<ProjectKeyEvent> = {
       const subject = { ...known, fields: { ...known.fields, expires_at } };
       return { type: 'api_key.rotated', data: { successor_id, expires_at }, subject };
     },
+    'project_key.limits_updated': ({ type: _, ...limits }) => ({
+      type: 'rate_limit.updated',
+      changesRequested: { limits },
+    }),
     'project_key.suspended': 'api_key.suspended',
     'project_key.reactivated': 'api_key.reactivated',
     'project_key.expired': 'api_key.expired',

@@ -46,8 +46,17 @@ export interface Head {
   header(name: string, isList?: boolean): string | undefined;
 }
 
-/** `unknown`: the body was too large to read for that. */
-export type Need = number | 'unknown';
+/** What a request needs of the limits, for `Retry-After` (contract F.2). */
+export interface Need {
+  /** `unknown`: the body was too large to read for that. */
+  readonly tokens: number | 'unknown';
+  /** Its id; null if it calls none, or is too large. */
+  readonly model: string | null;
+}
+
+/** Of a request that would be refused anyway, and of one without tokens. */
+export const noNeed: Need = { tokens: 0, model: null };
+export const unknownNeed: Need = { tokens: 'unknown', model: null };
 
 export interface Metered {
   readonly requestId: string;

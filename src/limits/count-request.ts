@@ -1,9 +1,9 @@
 import type { Millis } from '../clock.ts';
-import { atScope, dayBit, minuteBit, ofScope } from './record/metrics.ts';
+import { atScope, dayBit, minuteBit } from './record/metrics.ts';
 import type { WindowRecord } from './record/record.ts';
 import { keyAlone } from './window/attempt-journal.ts';
 import { recordOf } from './window/records.ts';
-import { type Counted, nextOf, type Refused, type Ticket } from './window/ticket.ts';
+import type { Refused, Ticket } from './window/ticket.ts';
 import type { LimitSubject, WindowStore } from './window/window-store.ts';
 
 /**
@@ -40,17 +40,11 @@ const count = (store: WindowStore, key: WindowRecord): number => {
   const { time } = store;
   let why = 0;
   for (let record: WindowRecord | null = key; record !== null; record = record.parent) {
-    why |= atScope(record.attempt(time), record.kind.scope);
+    const bits = record.attempt(time);
+    if (bits === 0) continue;
+    record.refuse(bits, time);
+    why |= atScope(bits, record.kind.scope);
   }
   store.journal.add(key.number, time.ms);
-  if (why !== 0) noteRefusal(store, { key, outer: key.parent }, why);
   return why;
-};
-
-/** Notes in each record which of its limits refused, and when. */
-export const noteRefusal = ({ time }: WindowStore, counted: Counted, why: number): void => {
-  for (let record: WindowRecord | null = counted.key; record !== null; record = nextOf(counted, record)) {
-    const own = ofScope(why, record.kind.scope);
-    if (own !== 0) record.refuse(own, time);
-  }
 };

@@ -10,9 +10,13 @@ const scopes = ['key', 'project', 'organization'] as const satisfies readonly Sc
 export const plansOf = (table: TierTable): FamilyLimits[] =>
   table.map((_, tier) => scopes.map((scope) => limitsFor(tier as Tier, scope, table)));
 
-/** Inference: every call but `GET /v1/credits` (contract F.1). `tierOf` is called when an organization is first seen. */
+/** Inference: every call but `GET /v1/credits` (contract F.1). `tierOf` and `own` are asked when a record is made. */
 export const inferenceWindows = (
-  options: FamilyOptions & { readonly tierOf: (organization: string) => Tier; readonly tiers?: TierTable },
+  options: FamilyOptions &
+    Pick<WindowStoreOptions, 'own'> & {
+      readonly tierOf: (organization: string) => Tier;
+      readonly tiers?: TierTable;
+    },
 ): WindowStore => {
   const { tiers: table = tiers, ...others } = options;
   return new WindowStore({ ...others, name: 'inference', scopes, plans: plansOf(table) });

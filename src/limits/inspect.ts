@@ -1,8 +1,9 @@
 import type { Millis } from '../clock.ts';
+import type { Kind } from './record/kind.ts';
 import { concurrentRequests, type MetricName, metricNames, reason, type ScopeName } from './record/metrics.ts';
 import type { WindowRecord } from './record/record.ts';
 import { secondMs } from './record/time.ts';
-import { follow } from './window/records.ts';
+import { follow, ownOf } from './window/records.ts';
 import type { WindowStore } from './window/window-store.ts';
 
 export interface WindowView {
@@ -17,6 +18,8 @@ export interface WindowView {
 export interface Inspection {
   readonly scope: ScopeName;
   readonly id: string;
+  /** Whose windows these are in the project; absent for the scope as a whole. */
+  readonly model?: string;
   /** Index of the tier in force. */
   readonly tier: number;
   readonly windows: readonly WindowView[];
@@ -28,13 +31,57 @@ export interface Inspection {
 export const inspect = (store: WindowStore, scope: ScopeName, id: string, nowMs: Millis): Inspection | null => {
   store.time.set(nowMs);
   const record = store.find(store.scopes.indexOf(scope), id);
-  if (record === undefined) return null;
+  return record === undefined ? null : viewOfRecord(store, record, { scope, id });
+};
+
+/** The same for a scope where nothing is counted. */
+export const idle = (
+  store: WindowStore,
+  scope: ScopeName,
+  id: string,
+  organization: string,
+  tier: number,
+): Inspection => {
+  const number = store.scopes.indexOf(scope);
+  return viewOfKind(
+    store.plans.of(tier).kindOf({ scope: number, own: ownOf(store, number, id, organization), isOfModel: false }),
+    { scope, id },
+  );
+};
+
+/** The windows of each model that has limits in the project. */
+export const inspectModels = (
+  store: WindowStore,
+  project: string,
+  organization: string,
+  tier: number,
+  nowMs: Millis,
+): Inspection[] => {
+  store.time.set(nowMs);
+  const scope = store.scopes.indexOf('project');
+  const models = scope < 0 ? [] : (store.own.ofProject(project, organization)?.models ?? []);
+  return Array.from(models, ([model, own]) => {
+    const name = { scope: 'project', id: project, model } as const;
+    const record = store.models.get(project)?.get(model)?.record ?? null;
+    return record === null
+      ? viewOfKind(store.plans.of(tier).kindOf({ scope, own, isOfModel: true }), name)
+      : viewOfRecord(store, record, name);
+  });
+};
+
+type Name = Pick<Inspection, 'scope' | 'id' | 'model'>;
+
+const viewOfKind = ({ limits, plan }: Kind, name: Name): Inspection => {
+  const windows = windowsOf(limits, (_, limit) => ({ used: 0, remaining: limit, resetMs: 0 }));
+  return { ...name, tier: plan.tier, windows, lastRefusal: null };
+};
+
+const viewOfRecord = (store: WindowStore, record: WindowRecord, name: Name): Inspection => {
   follow(store, record);
   record.advance(store.time);
   const { refused } = record;
   return {
-    scope,
-    id,
+    ...name,
     tier: record.kind.plan.tier,
     windows: windowsOf(record.kind.limits, (metric, limit) => viewOf(store, record, metric, limit)),
     lastRefusal:
@@ -45,13 +92,6 @@ export const inspect = (store: WindowStore, scope: ScopeName, id: string, nowMs:
             agoMs: (store.time.second - record.refusedAt) * secondMs,
           },
   };
-};
-
-/** The same for a scope where nothing is counted. */
-export const idle = (store: WindowStore, scope: ScopeName, id: string, tier: number): Inspection => {
-  const { limits } = store.plans.of(tier).kinds[store.scopes.indexOf(scope)]!;
-  const windows = windowsOf(limits, (_, limit) => ({ used: 0, remaining: limit, resetMs: 0 }));
-  return { scope, id, tier, windows, lastRefusal: null };
 };
 
 type State = Pick<WindowView, 'used' | 'remaining' | 'resetMs'>;

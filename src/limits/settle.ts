@@ -1,4 +1,4 @@
-import { mostTokens, type Plan } from './record/kind.ts';
+import { type Kind, mostTokens } from './record/kind.ts';
 import { tokensPerDay, tokensPerMinute } from './record/metrics.ts';
 import type { WindowRecord } from './record/record.ts';
 import { nextOf, type Ticket } from './window/ticket.ts';
@@ -49,26 +49,27 @@ const rebook = (store: WindowStore, ticket: Ticket, tokens: number): void => {
 
 /**
  * Books tokens for a request instead of what is booked, at the time of its ticket.
- * @param within bounds the booking by this plan's limits; null for the real tokens
+ * @param within bounds the booking by the limits of these kinds, one for each record; null for the real tokens
  */
-export const book = (store: WindowStore, ticket: Ticket, tokens: number, within: Plan | null): void => {
+export const book = (store: WindowStore, ticket: Ticket, tokens: number, within: readonly Kind[] | null): void => {
   const { key, second, tenMinutes } = ticket;
+  let place = 0;
   for (let record: WindowRecord | null = key; record !== null; record = nextOf(ticket, record)) {
-    const { scope } = record.kind;
-    const before = booked(ticket.tokens, ticket.within, scope, tokensPerMinute);
-    record.addTokens(second, booked(tokens, within, scope, tokensPerMinute) - before);
+    const before = booked(ticket.tokens, ticket.within, place, tokensPerMinute);
+    record.addTokens(second, booked(tokens, within, place, tokensPerMinute) - before);
     store.changed(record);
+    place++;
   }
-  const { organization } = key;
-  const today = booked(ticket.tokens, ticket.within, store.top, tokensPerDay);
-  organization.addTokensToday(tenMinutes, booked(tokens, within, store.top, tokensPerDay) - today);
+  const last = place - 1;
+  const today = booked(ticket.tokens, ticket.within, last, tokensPerDay);
+  key.organization.addTokensToday(tenMinutes, booked(tokens, within, last, tokensPerDay) - today);
   ticket.tokens = tokens;
   ticket.within = within;
 };
 
 /** What a booking adds to one window. */
-const booked = (tokens: number, within: Plan | null, scope: number, metric: number): number =>
-  within === null ? Math.max(0, tokens) : Math.min(tokens, within.kinds[scope]!.limits[metric]!);
+const booked = (tokens: number, within: readonly Kind[] | null, place: number, metric: number): number =>
+  within === null ? Math.max(0, tokens) : Math.min(tokens, within[place]!.limits[metric]!);
 
 export const endTicket = (store: WindowStore, ticket: Ticket): void => {
   for (let record: WindowRecord | null = ticket.key; record !== null; record = nextOf(ticket, record)) record.leave();

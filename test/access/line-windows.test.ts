@@ -100,7 +100,8 @@ const gateOf = (lines: readonly (readonly string[])[]) => {
       };
       const pass = gate.judge(head, access, aim);
       if (isRefusal(pass)) return `refused ${pass.code}`;
-      if (pass.limited) return `limited ${JSON.stringify(pass.refusal(tokens_).headers)} ${pass.lines()}`;
+      if (pass.limited)
+        return `limited ${JSON.stringify(pass.refusal({ tokens: tokens_, model: null }).headers)} ${pass.lines()}`;
       const opened = await pass.open({ ...metered, estimatedTokens: tokens_ });
       if (!isRefusal(opened)) flights.push({ pass: pass as RateLimitLease<Principal>, account: opened });
       return `${isRefusal(opened) ? opened.code : 'passes'} ${pass.lines()}`;

@@ -1,4 +1,5 @@
 // Lane: fast, alone: it counts what every module reads
+
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import { policyDecisionRows } from '../../projections/policy-decisions.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../projections/project-keys.ts';
 import { activeProjectRows, type ProjectRow, projectRows } from '../../projections/projects.ts';
 import type { Administration } from '../../src/admin/command.ts';
+import { noKeyLimits } from '../../src/domain/key/key-limits.ts';
 import { defaultTerms } from '../../src/domain/policy/policy-terms.ts';
 import { idOfEvent } from '../../src/ids.ts';
 import type { ReadModels } from '../../src/kernel/projections/projection.ts';
@@ -80,6 +82,7 @@ const fill = (): Map<string, Map<string, object>> => {
       allowedModels: null,
       deniedModels: null,
       modelAliases: {},
+      rateLimits: {},
     };
     put(projectRows, `org_1:${project.id}`, project);
     put(activeProjectRows, `org_1:${project.id}`, project);
@@ -91,7 +94,15 @@ const fill = (): Map<string, Map<string, object>> => {
     const deleted: AdminKeyRow = { ...admin, id: `akey_${pad(n)}_gone`, status: 'deleted' };
     put(adminKeyRows, `org_1:${deleted.id}`, deleted);
     for (const owner of ['proj_0000', 'proj_0500', 'proj_0999']) {
-      const data = { ...key, ...secret, projectId: owner, rotatedFrom: null, rotatedTo: null, windowsOf: null };
+      const data = {
+        ...key,
+        ...secret,
+        projectId: owner,
+        rotatedFrom: null,
+        rotatedTo: null,
+        windowsOf: null,
+        limits: noKeyLimits,
+      };
       const row: ProjectKeyRow = { id: `key_${owner}_${pad(n)}`, status: 'active', data };
       put(projectKeyRows, `${owner}:${row.id}`, row);
     }

@@ -159,6 +159,21 @@ const administration = async () => {
     },
     async () => {
       const { id } = random.of(projects);
+      const limits = { max_tokens_per_1_minute: 1_000 + asked };
+      await change(
+        'project.rate_limit_updated',
+        () => onProject(id),
+        'POST',
+        `/projects/${id}/rate_limits/rl-*`,
+        limits,
+      );
+    },
+    () =>
+      withKey((path) =>
+        change('project_key.limits_updated', onKey, 'POST', path, { limits: { requests_per_day: 1_000 + asked } }),
+      ),
+    async () => {
+      const { id } = random.of(projects);
       const model_aliases = { [`a${asked}`]: 'weir-sim-1' };
       await change('project.models_aliased', onProject, 'POST', `/projects/${id}`, { model_aliases });
     },
@@ -290,7 +305,7 @@ test(`${wanted} random administrative actions are ${wanted} complete records of 
     list.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
   expect(records).toHaveLength(mine.changes.length);
   expect(byRequest(records)).toEqual(byRequest(mine.changes));
-  expect(new Set(records.map(({ type }) => type)).size).toBe(19);
+  expect(new Set(records.map(({ type }) => type)).size).toBe(21);
   for (const { index, event, stub, proof } of events) {
     const leaf = Buffer.from(leafHash(stub ?? event), 'base64');
     const path = proof.map((hash: string) => Buffer.from(hash, 'base64'));

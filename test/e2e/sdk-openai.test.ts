@@ -55,6 +55,28 @@ describe.each(Object.entries(majors))('openai %s', (_, Client) => {
     expect(next.data.map(({ id }) => id)).toEqual(projects.slice(7, 14));
   });
 
+  test.skipIf(Client !== OpenAI)('limits a model of a project, and sees the limit refuse', async () => {
+    const id = projects[3]!;
+    const { rateLimits } = administrator().projects;
+    const { value } = await createKey(server, id, { name: 'limited' });
+    const ask = () =>
+      generic(value).chat.completions.create({
+        model: 'weir-sim-1',
+        max_tokens: 5,
+        messages: [{ role: 'user', content: 'hi' }],
+      });
+    const row = await rateLimits.updateRateLimit('rl-weir-sim-1', { project_id: id, max_requests_per_1_minute: 1 });
+    expect(row).toMatchObject({ model: 'weir-sim-1', max_requests_per_1_minute: 1 });
+    await ask();
+    const refused = await ask().catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(OpenAI.RateLimitError);
+    const { headers, message } = refused as InstanceType<typeof OpenAI.RateLimitError>;
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(30);
+    expect(message).toContain('the project is limited to 1 requests per minute');
+    await rateLimits.updateRateLimit('rl-weir-sim-1', { project_id: id, max_requests_per_1_minute: null as never });
+    expect((await ask()).choices).toHaveLength(1);
+  });
+
   test.skipIf(Client !== OpenAI)('denies a project a model, and allows it all again', async () => {
     const id = projects[2]!;
     const { modelPermissions } = administrator().projects;

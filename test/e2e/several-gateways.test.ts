@@ -235,6 +235,43 @@ test('a model that one of two gateways has denied a project is refused there at 
   await eventually(async () => (await statusAt(other)) === 200 || undefined);
 });
 
+test('limits that one of two gateways has set hold there at once, and at the other within a second', async () => {
+  const [one, other] = [await start(environment(shared)), await start(environment(shared))];
+  const { admin_api_key: admin, project_id: project, project_api_key: key, project_api_key_id: id } = one.firstRun!;
+  const limitAt = async ({ baseUrl }: Running, model: string): Promise<string | null> => {
+    const answer = await fetch(`${baseUrl}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] }),
+    });
+    return answer.headers.get('x-ratelimit-limit-requests');
+  };
+  const set = (path: string, body: object) =>
+    fetch(`${one.baseUrl}/v1/organization/projects/${project}/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const [model, free] = ['weir-sim-1', 'weir-sim-thinking-1'];
+  // Both have records of the key and the project already.
+  await eventually(async () => (await limitAt(other, model)) !== null || undefined);
+  await limitAt(one, model);
+  // Each is the tightest, and of equal ones the inner is told.
+  const changes = [
+    ['rate_limits/rl-weir-sim-1', { max_requests_per_1_minute: 3 }, model, '3'],
+    ['rate_limits/rl-*', { max_requests_per_1_minute: 31 }, free, '31'],
+    [`api_keys/${id}`, { limits: { requests_per_minute: 17 } }, free, '17'],
+  ] as const;
+  for (const [path, body, asked, limit] of changes) {
+    expect((await set(path, body)).status).toBe(200);
+    const from = performance.now();
+    expect(await limitAt(one, asked)).toBe(limit);
+    await eventually(async () => (await limitAt(other, asked)) === limit || undefined);
+    // On an idle machine within a second; this one may be busy with other things.
+    expect(performance.now() - from).toBeLessThan(10_000);
+  }
+});
+
 describe('a key that one of two gateways has made', () => {
   const create = async ({ baseUrl }: Running, key: string, projectId: string): Promise<[number, string]> => {
     const answer = await fetch(`${baseUrl}/v1/organization/projects/${projectId}/api_keys`, {

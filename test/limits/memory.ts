@@ -5,7 +5,8 @@ import type { World } from './world.ts';
 /** What holds at any moment: sums are sums of buckets, and in flight is what tickets are open. */
 export const checkMemory = ({ store, held }: World): void => {
   const inFlight = new Map<string, number>();
-  for (const { who } of held) {
+  for (const { who, ofModel } of held) {
+    if (ofModel !== null) inFlight.set(`3:${ofModel}`, (inFlight.get(`3:${ofModel}`) ?? 0) + 1);
     for (const [scope, id] of who.entries()) inFlight.set(`${scope}:${id}`, (inFlight.get(`${scope}:${id}`) ?? 0) + 1);
   }
   expect(store.tickets.open).toBe(held.length);
@@ -19,6 +20,8 @@ export const checkMemory = ({ store, held }: World): void => {
     }
     const { gaps } = record.attempts(store.time);
     expect(gaps.reduce((span, gap) => span + gap, 0)).toBeLessThan(60_000);
-    expect(record.inFlight).toBe(inFlight.get(`${record.kind.scope}:${record.id}`) ?? 0);
+    const { scope, isOfModel } = record.kind;
+    const name = isOfModel ? `3:${record.parent!.id}/${record.id}` : `${scope}:${record.id}`;
+    expect(record.inFlight).toBe(inFlight.get(name) ?? 0);
   }
 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { checkMemory } from './memory.ts';
-import { people, type World } from './world.ts';
+import { modelIds, people, tightenable, type World } from './world.ts';
 
 /** One thing that happens to a world, with a name that a failing example shows. */
 class Operation implements fc.Command<object, World> {
@@ -25,6 +25,16 @@ const operation = <T>(name: string, arbitrary: fc.Arbitrary<T>, act: (world: Wor
 const who = fc.nat(people.length - 1);
 const which = fc.nat(7);
 const tokens = fc.oneof(fc.nat(60), fc.constantFrom(0, 1, 99, 100, 101, 250, 299, 300, 100_000));
+const model = fc.constantFrom(null, ...modelIds);
+/** Below and above what tiers have. */
+const own = fc.option(
+  fc.record({
+    rpm: fc.option(fc.constantFrom(1, 2, 3, 20)),
+    tpm: fc.option(fc.constantFrom(1, 50, 90, 5_000)),
+    rpd: fc.option(fc.constantFrom(1, 9, 80_000)),
+    concurrent: fc.option(fc.constantFrom(1, 2, 9)),
+  }),
+);
 const need = fc.oneof(tokens, fc.constant('unknown' as const));
 
 /** Where bugs live: around every window's edge, at the widest gap that u16 holds and beyond, and a clock that goes back. */
@@ -42,19 +52,28 @@ const everything = [
   { weight: 8, arbitrary: operation('pass', steps, (world, ms) => world.pass(ms)) },
   {
     weight: 12,
-    arbitrary: operation('start', fc.tuple(who, need), (world, [w, n]) => world.start(people[w]!, n)),
+    arbitrary: operation('start', fc.tuple(who, need, model), (world, [w, n, m]) => world.start(people[w]!, n, m)),
   },
-  { weight: 8, arbitrary: operation('reserve', fc.tuple(which, tokens), (world, [n, t]) => world.reserve(n, t)) },
+  {
+    weight: 8,
+    arbitrary: operation('reserve', fc.tuple(which, tokens, model), (world, [n, t, m]) => world.reserve(n, t, m)),
+  },
   { weight: 4, arbitrary: operation('enlarge', fc.tuple(which, tokens), (world, [n, t]) => world.enlarge(n, t)) },
   { weight: 6, arbitrary: operation('settle', fc.tuple(which, tokens), (world, [n, t]) => world.settle(n, t)) },
   { weight: 4, arbitrary: operation('release', which, (world, n) => world.release(n)) },
   { weight: 1, arbitrary: operation('endAgain', fc.nat(50), (world, n) => world.endAgain(n)) },
-  { weight: 3, arbitrary: operation('headers', who, (world, w) => world.headers(people[w]!)) },
+  { weight: 3, arbitrary: operation('headers', fc.tuple(who, model), (world, [w, m]) => world.headers(people[w]!, m)) },
   { weight: 1, arbitrary: operation('inspect', who, (world, w) => world.inspect(people[w]!)) },
   {
     weight: 1,
     arbitrary: operation('retier', fc.tuple(fc.constantFrom('o0', 'o1'), fc.nat(2)), (world, [o, t]) =>
       world.retier(o, t),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: operation('tighten', fc.tuple(fc.nat(tightenable.length - 1), own), (world, [n, o]) =>
+      world.tighten(n, o),
     ),
   },
   { weight: 1, arbitrary: operation('replan', fc.constant(0), (world) => world.replan()) },

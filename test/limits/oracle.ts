@@ -1,3 +1,4 @@
+import type { OwnLimits } from '../../src/limits/own-limits.ts';
 import type { FamilyLimits, WindowLimits } from '../../src/limits/record/window-limits.ts';
 
 /**
@@ -7,7 +8,7 @@ import type { FamilyLimits, WindowLimits } from '../../src/limits/record/window-
 
 export interface Entry {
   readonly at: number;
-  /** Now in the minute windows of the three scopes, and in the day window. */
+  /** Now in the minute windows by place, and in the day window. */
   readonly minute: number[];
   /** The same as it was reserved. */
   readonly reserved: readonly number[];
@@ -18,6 +19,8 @@ export interface Entry {
 
 interface Instance {
   readonly scope: number;
+  /** The scope, or 3 for a project's windows for a model. */
+  readonly place: number;
   /** Newest last. */
   attempts: number[];
   /** With those that a change of limits has made forgotten. */
@@ -30,10 +33,14 @@ interface Instance {
 }
 
 export interface OracleTicket {
-  readonly who: readonly [string, string, string];
+  readonly who: Who;
+  /** Those of its model, from the reservation on. */
+  ofModel: Instance | null;
   entry: Entry | null;
   open: boolean;
 }
+
+type Who = readonly [string, string, string];
 
 const minute = 60_000;
 const tick = (at: number, size: number) => Math.floor(at / size);
@@ -46,6 +53,8 @@ export class Oracle {
   now = 0;
   plans: readonly FamilyLimits[];
   readonly tiers = new Map<string, number>();
+  /** By `0:key`, `1:project` and `3:project/model`. */
+  readonly own = new Map<string, OwnLimits>();
   readonly #instances = new Map<string, Instance>();
 
   constructor(plans: readonly FamilyLimits[]) {
@@ -57,40 +66,70 @@ export class Oracle {
   }
 
   /** Key, project and organization as lists. A tier that changed reaches each of them here. */
-  of(who: readonly [string, string, string]): [Instance, Instance, Instance] {
-    const plan = this.plans[this.tiers.get(who[2]) ?? 0]!;
-    return who.map((id, scope) => this.#follow(`${scope}:${id}`, scope, plan[scope]!)) as [
-      Instance,
-      Instance,
-      Instance,
-    ];
+  of(who: Who): [Instance, Instance, Instance] {
+    return who.map((id, scope) => this.#follow(`${scope}:${id}`, who[2])) as [Instance, Instance, Instance];
+  }
+
+  /** The same with the project's windows for the model before the project, if the model has limits there. */
+  with(who: Who, model: string | null): Instance[] {
+    const [key, project, organization] = this.of(who);
+    const ofModel = this.modelOf(who, model);
+    return ofModel ? [key, ofModel, project, organization] : [key, project, organization];
+  }
+
+  modelOf([, project, organization]: Who, model: string | null): Instance | null {
+    const name = `3:${project}/${model}`;
+    return this.own.has(name) ? this.#follow(name, organization) : null;
   }
 
   /** The organization's own windows change at once; those of its projects and keys when they are next used. */
   retier(organization: string, tier: number): void {
     this.tiers.set(organization, tier);
     const name = `2:${organization}`;
-    if (this.#instances.has(name)) this.#follow(name, 2, this.plans[tier]![2]!);
+    if (this.#instances.has(name)) this.#follow(name, organization);
   }
 
-  #follow(name: string, scope: number, limits: WindowLimits): Instance {
+  /** Limits of a key's, a project's or a model's own, which hold at once. */
+  tighten(name: string, own: OwnLimits | null, organization: string): void {
+    if (own === null) this.own.delete(name);
+    else this.own.set(name, own);
+    // Without limits a model is not counted, and what was counted waits.
+    if (this.#instances.has(name) && !(own === null && name.startsWith('3:'))) this.#follow(name, organization);
+  }
+
+  #follow(name: string, organization: string): Instance {
+    const place = Number(name[0]);
+    const scope = place === 3 ? 1 : place;
+    const limits = this.#limitsOf(name, place, this.plans[this.tiers.get(organization) ?? 0]![scope]!);
     let found = this.#instances.get(name);
     if (!found) {
-      found = { scope, attempts: [], allAttempts: [], day: [], entries: [], inFlight: 0, limits };
+      found = { scope, place, attempts: [], allAttempts: [], day: [], entries: [], inFlight: 0, limits };
       this.#instances.set(name, found);
     }
     // Known are the newest attempts, as many as the old limit (contract F.1).
-    if (found.limits !== limits) {
+    if (JSON.stringify(found.limits) !== JSON.stringify(limits)) {
       found.attempts = found.attempts.slice(-found.limits.rpm);
       found.limits = limits;
     }
     return found;
   }
 
+  #limitsOf(name: string, place: number, tier: WindowLimits): WindowLimits {
+    const own = this.own.get(name);
+    const least = (a: number | null | undefined, b: number | null) => (a == null || b === null ? b : Math.min(a, b));
+    return {
+      rpm: least(own?.rpm, tier.rpm)!,
+      rpd: least(own?.rpd, tier.rpd),
+      tpm: least(own?.tpm, tier.tpm),
+      tpd: tier.tpd,
+      concurrent: place === 3 ? null : least(own?.concurrent, tier.concurrent),
+    };
+  }
+
   rpmUsed = (one: Instance, now = this.now) => one.attempts.filter((at) => now - at < minute).length;
   rpdUsed = (one: Instance, now = this.now) => one.day.filter((at) => counts(now, at, 600_000, 144)).length;
   tpmUsed = (one: Instance, now = this.now) =>
-    one.entries.reduce((sum, { at, minute: m }) => sum + (counts(now, at, 1000, 60) ? m[one.scope]! : 0), 0);
+    one.entries.reduce((sum, { at, minute: m }) => sum + (counts(now, at, 1000, 60) ? m[one.place]! : 0), 0);
   tpdUsed = (one: Instance, now = this.now) =>
     one.entries.reduce((sum, { at, day }) => sum + (counts(now, at, 600_000, 144) ? day : 0), 0);
 
@@ -103,7 +142,7 @@ export class Oracle {
     return [rpm, rpd, concurrent, tpm, tpd][metric]!;
   }
 
-  start(who: readonly [string, string, string]): { readonly why: number; readonly ticket: OracleTicket | null } {
+  start(who: Who): { readonly why: number; readonly ticket: OracleTicket | null } {
     let why = 0;
     const all = this.of(who);
     for (const one of all) {
@@ -117,19 +156,33 @@ export class Oracle {
     }
     if (why !== 0) return { why, ticket: null };
     for (const one of all) one.inFlight++;
-    return { why, ticket: { who, entry: null, open: true } };
+    return { why, ticket: { who, ofModel: null, entry: null, open: true } };
   }
 
-  reserve(ticket: OracleTicket, tokens: number): number {
-    const all = this.of(ticket.who);
+  reserve(ticket: OracleTicket, tokens: number, model: string | null = null): number {
+    const all = this.with(ticket.who, model);
+    const organization = all.at(-1)!;
     let why = 0;
-    const amounts = all.map(({ limits }) => Math.min(tokens, limits.tpm!));
-    const day = Math.min(tokens, all[2].limits.tpd!);
-    for (const one of tokens === 0 ? [] : all) {
-      const amount = amounts[one.scope]!;
-      if (this.tpmUsed(one) + amount > one.limits.tpm!) why += bit(3, one.scope);
+    const ofModel = this.modelOf(ticket.who, model);
+    ticket.ofModel = ofModel;
+    if (ofModel) {
+      // The attempt counts whatever comes of it.
+      for (const metric of [0, 1]) {
+        if (this.used(ofModel, metric) >= this.limit(ofModel, metric)!) why |= bit(metric, 1);
+      }
+      ofModel.attempts.push(this.now);
+      ofModel.allAttempts.push(this.now);
+      ofModel.day.push(this.now);
+      ofModel.inFlight++;
     }
-    if (tokens > 0 && this.tpdUsed(all[2]) + day > all[2].limits.tpd!) why += bit(4, 2);
+    const amounts = [0, 0, 0, 0];
+    for (const one of all) amounts[one.place] = Math.min(tokens, one.limits.tpm!);
+    const day = Math.min(tokens, organization.limits.tpd!);
+    for (const one of tokens === 0 ? [] : all) {
+      const amount = amounts[one.place]!;
+      if (this.tpmUsed(one) + amount > one.limits.tpm!) why |= bit(3, one.scope);
+    }
+    if (tokens > 0 && this.tpdUsed(organization) + day > organization.limits.tpd!) why |= bit(4, 2);
     if (why !== 0) {
       this.end(ticket);
       return why;
@@ -137,12 +190,15 @@ export class Oracle {
     // What is promised to the outside: no true minute, no true day above the limit.
     for (const one of tokens === 0 ? [] : all) {
       const true60 = one.entries.filter(({ at }) => this.now - at < minute);
-      const sum = true60.reduce((total, entry) => total + entry.minute[one.scope]!, amounts[one.scope]!);
+      const sum = true60.reduce((total, entry) => total + entry.minute[one.place]!, amounts[one.place]!);
       if (sum > one.limits.tpm!) throw new Error('a true minute above the limit was admitted');
     }
-    const sum = all[2].entries.filter(({ at }) => this.now - at < 86_400_000).reduce((total, e) => total + e.day, day);
-    if (tokens > 0 && sum > all[2].limits.tpd!) throw new Error('a true day above the limit was admitted');
-    const within = { minute: all.map(({ limits }) => limits.tpm!), day: all[2].limits.tpd! };
+    const young = organization.entries.filter(({ at }) => this.now - at < 86_400_000);
+    const sum = young.reduce((total, e) => total + e.day, day);
+    if (tokens > 0 && sum > organization.limits.tpd!) throw new Error('a true day above the limit was admitted');
+    const most = [0, 0, 0, 0];
+    for (const one of all) most[one.place] = one.limits.tpm!;
+    const within = { minute: most, day: organization.limits.tpd! };
     ticket.entry = { at: this.now, minute: amounts, reserved: [...amounts], day, within };
     for (const one of all) one.entries.push(ticket.entry);
     return 0;
@@ -169,15 +225,16 @@ export class Oracle {
     if (!ticket.open) return;
     ticket.open = false;
     for (const one of this.#at(ticket.who)) one.inFlight--;
+    if (ticket.ofModel) ticket.ofModel.inFlight--;
   }
 
-  #at(who: readonly [string, string, string]): Instance[] {
+  #at(who: Who): Instance[] {
     return who.map((id, scope) => this.#instances.get(`${scope}:${id}`)!);
   }
 
   /** Whether the same request would pass all limits but concurrency at `then`, if nothing else came. */
-  #passes(who: readonly [string, string, string], need: number | 'unknown', then: number): boolean {
-    return this.of(who).every((one) => {
+  #passes(all: readonly Instance[], need: number | 'unknown', then: number): boolean {
+    return all.every((one) => {
       const { rpm, rpd, tpm, tpd } = one.limits;
       if (this.rpmUsed(one, then) >= rpm || (rpd !== null && this.rpdUsed(one, then) >= rpd)) return false;
       if (need === 0) return true;
@@ -188,16 +245,17 @@ export class Oracle {
   }
 
   /** The earliest moment at which it passes, found by trying every moment at which anything leaves any window. */
-  earliest(who: readonly [string, string, string], need: number | 'unknown'): number {
+  earliest(who: Who, need: number | 'unknown', model: string | null = null): number {
+    const all = this.with(who, model);
     const moments = new Set([this.now]);
-    for (const one of this.of(who)) {
+    for (const one of all) {
       for (const at of one.attempts) moments.add(at + minute);
       for (const at of one.day) moments.add((tick(at, 600_000) + 145) * 600_000);
       for (const { at } of one.entries)
         moments.add((tick(at, 1000) + 61) * 1000).add((tick(at, 600_000) + 145) * 600_000);
     }
     const later = [...moments].filter((at) => at >= this.now).sort((a, b) => a - b);
-    return later.find((at) => this.#passes(who, need, at))!;
+    return later.find((at) => this.#passes(all, need, at))!;
   }
 
   /** Milliseconds until what remains of a window first grows. */
@@ -214,8 +272,8 @@ export class Oracle {
   }
 
   /** The quota headers of an answer now. */
-  headers(who: readonly [string, string, string]): Record<string, string> {
-    const all = this.of(who);
+  headers(who: Who, model: string | null = null): Record<string, string> {
+    const all = this.with(who, model);
     const lines: Record<string, string> = {};
     for (const [subject, metrics] of [
       ['requests', [0, 1]],

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { countInactive, countRequest, start } from '../../src/limits/count-request.ts';
-import { inspect } from '../../src/limits/inspect.ts';
+import { inspect, inspectModels } from '../../src/limits/inspect.ts';
 import { restore } from '../../src/limits/snapshot/restore.ts';
 import { isRefused } from '../../src/limits/window/ticket.ts';
 import { limitSubject, WindowStore as Store, type WindowStoreOptions } from '../../src/limits/window/window-store.ts';
 import { histories, live } from './operations.ts';
 import { busy, drain, inferenceOf, used, wall } from './snapshots.ts';
-import { people, World } from './world.ts';
+import { ownOf, people, World } from './world.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -137,6 +137,7 @@ describe('a snapshot', () => {
           scopes: ['key', 'project', 'organization'],
           plans: oracle.plans,
           tierOf: (organization) => oracle.tiers.get(organization) ?? 0,
+          own: ownOf(oracle),
         } satisfies WindowStoreOptions);
         world.save(3);
         expect(restore(next, world.saved, world.wall + away, born).refused).toEqual([]);
@@ -144,10 +145,19 @@ describe('a snapshot', () => {
         for (const who of people) {
           // Time as the dead process would have had it.
           const then = oracle.now + away + after;
-          const models = oracle.of(who);
-          const real = who.map((id, scope) => inspect(next, next.scopes[scope]!, id, born + after));
-          for (const [scope, one] of models.entries()) {
-            const seen = (name: string) => real[scope]?.windows.find(({ metric }) => metric === name)?.used ?? 0;
+          const [, project, organization] = who;
+          const tier = oracle.tiers.get(organization) ?? 0;
+          const ofModels = inspectModels(next, project, organization, tier, born + after);
+          const all = [
+            ...oracle.of(who).map((one, scope) => {
+              const real = inspect(next, next.scopes[scope]!, who[scope]!, born + after);
+              return [one, real] as const;
+            }),
+            ...ofModels.map((real) => [oracle.modelOf(who, real.model!)!, real] as const),
+          ];
+          for (const [one, real] of all) {
+            const { place } = one;
+            const seen = (name: string) => real?.windows.find(({ metric }) => metric === name)?.used ?? 0;
             // A limit that was raised after attempts were forgotten: the journal may know them still.
             const known = one.allAttempts.filter((at) => then - at < 60_000).length;
             expect(seen('requests_per_minute')).toBeGreaterThanOrEqual(
@@ -159,13 +169,13 @@ describe('a snapshot', () => {
             expect(seen('requests_per_day')).toBeLessThanOrEqual(oracle.rpdUsed(one, then - 1_200_000));
             // Of a record that was dropped because it held nothing any more, the snapshot tells what it held before.
             const most = (entry: { minute: number[]; reserved: readonly number[] }) =>
-              Math.max(entry.minute[scope]!, world.swept ? entry.reserved[scope]! : 0);
+              Math.max(entry.minute[place]!, world.swept ? entry.reserved[place]! : 0);
             const inTrue = (window: number) => (sum: number, entry: { at: number; minute: number[] }) =>
-              sum + (then - entry.at < window ? entry.minute[scope]! : 0);
+              sum + (then - entry.at < window ? entry.minute[place]! : 0);
             expect(seen('tokens_per_minute')).toBeGreaterThanOrEqual(one.entries.reduce(inTrue(60_000), 0));
             const young = one.entries.filter(({ at }) => then - at < 63_000);
             expect(seen('tokens_per_minute')).toBeLessThanOrEqual(young.reduce((sum, entry) => sum + most(entry), 0));
-            if (scope === 2) {
+            if (place === 2) {
               const day = one.entries.reduce((sum, entry) => sum + (then - entry.at < 86_400_000 ? entry.day : 0), 0);
               expect(seen('tokens_per_day')).toBeGreaterThanOrEqual(day);
             }

@@ -2,12 +2,14 @@ import { expect } from 'vitest';
 import { start } from '../../src/limits/count-request.ts';
 import { quotaLines } from '../../src/limits/http/headers.ts';
 import { waitAfter } from '../../src/limits/http/retry-after.ts';
-import { inspect } from '../../src/limits/inspect.ts';
+import { inspect, inspectModels } from '../../src/limits/inspect.ts';
+import type { OwnLimits, OwnLimitsSource } from '../../src/limits/own-limits.ts';
 import { metricNames } from '../../src/limits/record/metrics.ts';
 import type { FamilyLimits } from '../../src/limits/record/window-limits.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { enlarge, release, settle } from '../../src/limits/settle.ts';
 import { RecordSweep } from '../../src/limits/sweep.ts';
+import { retightenKey, retightenProject } from '../../src/limits/window/models.ts';
 import { retier } from '../../src/limits/window/records.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { type LimitSubject, limitSubject, type Trouble, WindowStore } from '../../src/limits/window/window-store.ts';
@@ -26,6 +28,33 @@ export const people: readonly Who[] = [
   ['k4', 'p2', 'o1'],
   ['k5', 'p2', 'o1'],
 ];
+
+/** Of which m2 never has limits. */
+export const modelIds = ['m0', 'm1', 'm2'] as const;
+
+/** What may have limits of its own: by the oracle's name, and its organization. */
+export const tightenable: readonly (readonly [string, string])[] = [
+  ...people.map(([key, , organization]) => [`0:${key}`, organization] as const),
+  ...(['p0', 'p1', 'p2'] as const).flatMap((project) =>
+    [`1:${project}`, `3:${project}/m0`, `3:${project}/m1`].map(
+      (name) => [name, project === 'p2' ? 'o1' : 'o0'] as const,
+    ),
+  ),
+];
+
+/** The oracle's limits, as a store asks for them. */
+export const ownOf = ({ own }: Oracle): OwnLimitsSource => ({
+  ofKey: (key) => own.get(`0:${key}`) ?? null,
+  ofProject: (project) => ({
+    whole: own.get(`1:${project}`) ?? null,
+    models: new Map(
+      modelIds.flatMap((model) => {
+        const found = own.get(`3:${project}/${model}`);
+        return found ? [[model, found] as const] : [];
+      }),
+    ),
+  }),
+});
 
 /** Small enough that every limit is met; the second has a wide day ring. */
 const plan = (
@@ -54,6 +83,8 @@ interface Held {
   real: Ticket;
   readonly model: OracleTicket;
   reserved: boolean;
+  /** `project/model` of the windows that count it, too. */
+  ofModel: string | null;
 }
 
 /** A store and the oracle side by side: every operation is done to both, and both must say the same. */
@@ -82,6 +113,7 @@ export class World {
       scopes: ['key', 'project', 'organization'],
       plans,
       tierOf: (organization) => this.oracle.tiers.get(organization) ?? 0,
+      own: ownOf(this.oracle),
       report: (trouble) => this.troubles.push(trouble),
     });
     this.#sweep = new RecordSweep(this.store);
@@ -115,29 +147,30 @@ export class World {
     this.operations++;
   }
 
-  start(who: Who, need: number | 'unknown' = 0): void {
+  start(who: Who, need: number | 'unknown' = 0, model: string | null = null): void {
     const real = start(this.store, this.counted(who), this.now);
-    const model = this.oracle.start(who);
+    const admitted = this.oracle.start(who);
     this.operations++;
-    expect(isRefused(real) ? real : 0).toBe(model.why);
-    if (isRefused(real)) this.checkWait(who, model.why, need);
-    else this.held.push({ who, real, model: model.ticket!, reserved: false });
+    expect(isRefused(real) ? real : 0).toBe(admitted.why);
+    if (isRefused(real)) this.checkWait(who, admitted.why, need, model);
+    else this.held.push({ who, real, model: admitted.ticket!, reserved: false, ofModel: null });
   }
 
-  reserve(number: number, tokens: number): void {
+  reserve(number: number, tokens: number, model: string | null = null): void {
     const held = this.#pick(number, (each) => !each.reserved);
     if (!held) return;
-    const real = reserve(this.store, held.real as Ticket, tokens, this.now);
-    const why = this.oracle.reserve(held.model, tokens);
+    const real = reserve(this.store, held.real as Ticket, tokens, this.now, model);
+    const why = this.oracle.reserve(held.model, tokens, model);
     this.operations++;
     expect(isRefused(real) ? real : 0).toBe(why);
     if (!isRefused(real)) {
       held.real = real;
       held.reserved = true;
+      if (held.model.ofModel) held.ofModel = `${held.who[1]}/${model}`;
       return;
     }
     this.#drop(held);
-    this.checkWait(held.who, why, tokens);
+    this.checkWait(held.who, why, tokens, model);
   }
 
   enlarge(number: number, tokens: number): void {
@@ -193,8 +226,20 @@ export class World {
     this.operations++;
   }
 
-  headers(who: Who): void {
-    expect(asHeaders(quotaLines(this.store, this.counted(who), this.now))).toEqual(this.oracle.headers(who));
+  /** Limits of a key's, a project's or a model's own change, or are taken away. */
+  tighten(number: number, own: OwnLimits | null): void {
+    const [name, organization] = tightenable[number]!;
+    const ofKey = name.startsWith('0:');
+    this.oracle.tighten(name, own && (ofKey ? own : { ...own, concurrent: null }), organization);
+    const id = name.slice(2);
+    if (ofKey) retightenKey(this.store, id, this.now);
+    else retightenProject(this.store, id.split('/')[0]!, this.now);
+    this.operations++;
+  }
+
+  headers(who: Who, model: string | null = null): void {
+    const real = asHeaders(quotaLines(this.store, this.counted(who), this.now, false, model));
+    expect(real).toEqual(this.oracle.headers(who, model));
     this.operations++;
   }
 
@@ -204,30 +249,37 @@ export class World {
     this.operations++;
     for (const [scope, one] of this.oracle.of(who).entries()) {
       const seen = all[scope];
-      if (!seen) {
-        // What has no record is empty.
-        const metrics = [0, 1, 2, 3, 4].filter((metric) => this.oracle.limit(one, metric) !== null);
-        expect(metrics.filter((metric) => this.oracle.used(one, metric) !== 0)).toEqual([]);
-        continue;
-      }
-      const windows = [0, 1, 2, 3, 4]
-        .filter((metric) => this.oracle.limit(one, metric) !== null)
-        .map((metric) => {
-          const limit = this.oracle.limit(one, metric)!;
-          const used = this.oracle.used(one, metric);
-          const remaining = Math.max(0, limit - used);
-          const resetMs = metric === 2 ? (used === 0 ? 0 : null) : this.oracle.reset(one, metric);
-          // The log holds no more than its limit.
-          return {
-            metric: metricNames[metric],
-            used: metric === 0 ? Math.min(used, limit) : used,
-            limit,
-            remaining,
-            resetMs,
-          };
-        });
-      expect(seen.windows).toEqual(windows);
+      // What has no record is empty.
+      if (seen) expect(seen.windows).toEqual(this.#windowsOf(one));
+      else expect(this.#windowsOf(one).filter(({ used }) => used !== 0)).toEqual([]);
     }
+    const [, project, organization] = who;
+    const tier = this.oracle.tiers.get(organization) ?? 0;
+    const ofModels = inspectModels(this.store, project, organization, tier, this.now);
+    const expected = modelIds.flatMap((model) => {
+      const one = this.oracle.modelOf(who, model);
+      return one ? [{ model, windows: this.#windowsOf(one) }] : [];
+    });
+    expect(ofModels.map(({ model, windows }) => ({ model, windows }))).toEqual(expected);
+  }
+
+  #windowsOf(one: ReturnType<Oracle['of']>[number]) {
+    return [0, 1, 2, 3, 4]
+      .filter((metric) => this.oracle.limit(one, metric) !== null)
+      .map((metric) => {
+        const limit = this.oracle.limit(one, metric)!;
+        const used = this.oracle.used(one, metric);
+        const remaining = Math.max(0, limit - used);
+        const resetMs = metric === 2 ? (used === 0 ? 0 : null) : this.oracle.reset(one, metric);
+        // The log holds no more than its limit.
+        return {
+          metric: metricNames[metric],
+          used: metric === 0 ? Math.min(used, limit) : used,
+          limit,
+          remaining,
+          resetMs,
+        };
+      });
   }
 
   sweep(): void {
@@ -237,10 +289,10 @@ export class World {
   }
 
   /** Retry-After against the oracle's search over all moments. */
-  checkWait(who: Who, why: number, need: number | 'unknown'): void {
+  checkWait(who: Who, why: number, need: number | 'unknown', model: string | null): void {
     this.refusals++;
-    const wait = waitAfter(this.store, this.counted(who), why, need, this.now);
-    const earliest = this.oracle.earliest(who, need);
+    const wait = waitAfter(this.store, this.counted(who), why, need, this.now, model);
+    const earliest = this.oracle.earliest(who, need, model);
     expect(wait.seconds).toBe(Math.max(1, Math.ceil((earliest - this.oracle.now) / 1000)));
   }
 

@@ -59,6 +59,12 @@ export const rows: Readonly<Record<string, Row>> = {
   retrieveProjectModelPermissions: { ids: project, status: 200 },
   updateProjectModelPermissions: { ids: newProject, body: { mode: 'deny_list', model_ids: ['m'] }, status: 200 },
   deleteProjectModelPermissions: { ids: newProject, status: 200 },
+  listProjectRateLimits: { ids: project, status: 200, cursor: () => noCursor },
+  updateProjectRateLimit: {
+    ids: async (tenant) => ({ ...(await newProject(tenant)), rate_limit_id: 'rl-*' }),
+    body: { max_requests_per_1_minute: 5 },
+    status: 200,
+  },
   archiveProject: { ids: newProject, status: 200 },
   createProjectApiKey: { ids: project, body: name, idempotent: true, status: 201 },
   listProjectApiKeys: { ids: project, status: 200, cursor: (tenant) => tenant.projectKey.id },

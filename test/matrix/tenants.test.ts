@@ -58,6 +58,8 @@ describe('what is another organization’s is as what never was', () => {
       const before = eventsOf(theirs);
       const [others, nowhere] = [swaps(own, foreign), swaps(own, random)];
       for (const [i, named] of others.entries()) {
+        // An id that every project has belongs to nobody.
+        if (JSON.stringify(named) === JSON.stringify(own)) continue;
         const answers = [
           await send(route, named, ownerOf(route, mine)),
           await send(route, nowhere[i]!, ownerOf(route, mine)),

@@ -18,7 +18,7 @@ afterAll(() => stage.at.close());
 
 const contract = readFileSync(new URL('../../src/contract/administration.md', import.meta.url), 'utf8');
 const table = contract.split('| field of a request | null means |\n| --- | --- |\n')[1]!.split('\n\n')[0]!;
-const namesOf = (cell: string): string[] => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
+const namesOf = (cell: string): string[] => [...cell.matchAll(/`([\w.]+)`/g)].map(([, name]) => name!);
 /** Field by field, whether its null is the same as its absence. */
 const isAbsence = new Map(
   table.split('\n').flatMap((row) => {
@@ -103,6 +103,11 @@ describe('null in a request of the administration', () => {
     expect(answer.status, answer.text).toBe(isEmpty ? 422 : rowOf(route).status);
     if (place[0] === 'sample' || isAbsence.get(place[0]!)) {
       expect(told(answer)).toBe(told(await send(route, await idsOf(), base)));
+    } else if (place[0] === 'limits') {
+      expect(new Set(Object.values(answer.body.limits)), answer.text).toEqual(new Set([null]));
+    } else if (place[0]!.startsWith('max_')) {
+      // The tier's is shown.
+      expect(answer.body[place[0]!], answer.text).toBeGreaterThan(5);
     } else {
       expect(answer.body[place[0]!] ?? null, answer.text).toBeNull();
     }

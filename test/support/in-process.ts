@@ -10,6 +10,7 @@ import {
   type Family,
   type Gate,
   isInference,
+  noNeed,
   type RateLimitLease,
   type Reply,
   type Route,
@@ -89,7 +90,7 @@ export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>)
         const met = gate.judge(head, target.route.access, target.route);
         if (isRefusal(met)) return met;
         pass = met;
-        if (met.limited) return met.refusal(0);
+        if (met.limited) return met.refusal(noNeed);
         if (met.denied) return met.denied;
         principal = met.principal;
       }

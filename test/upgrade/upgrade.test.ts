@@ -4,7 +4,7 @@ import { anyEventLog } from '../../src/app/log/event-log.ts';
 import { signLog } from '../../src/app/log/log-version.ts';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { call, createKey, use } from '../e2e/calls.ts';
+import { call, createKey, type Json, use } from '../e2e/calls.ts';
 import { weirHere } from '../e2e/here.ts';
 import { exitOf, freshDir, spawnWeir } from '../e2e/process.ts';
 import { isRemote } from '../e2e/remote-store.ts';
@@ -38,6 +38,36 @@ const expectAllThere = async (server: Server, fixture: Fixture): Promise<void> =
   for (const dead of fixture.deadKeys) expect(await use(server, dead)).toMatch(/^40[13] /);
 };
 
+/** None are there, and the first that are set hold. */
+const expectOwnLimits = async (server: Server, { projectId }: Fixture): Promise<void> => {
+  const project = `/v1/organization/projects/${projectId}`;
+  const requests = async () => {
+    const { data } = (await call(server, 'GET', `${project}/rate_limits`)).body;
+    return (data as Json[]).map((row) => row.max_requests_per_1_minute);
+  };
+  const before = await requests();
+  expect(new Set(before).size).toBe(1);
+  const none = {
+    requests_per_minute: null,
+    tokens_per_minute: null,
+    requests_per_day: null,
+    concurrent_requests: null,
+  };
+  const { data: keys } = (await call(server, 'GET', `${project}/api_keys`)).body;
+  expect((keys as Json[]).map(({ limits }) => limits)).toEqual((keys as Json[]).map(() => none));
+  const { id, value } = await createKey(server, projectId, { name: 'limited after the upgrade' });
+  const limits = { requests_per_minute: 1 };
+  expect((await call(server, 'POST', `${project}/api_keys/${id}`, { body: { limits } })).status).toBe(200);
+  expect(await use(server, value)).toBe('200');
+  expect(await use(server, value)).toMatch(/^429 /);
+  const path = `${project}/rate_limits/rl-*`;
+  const own = { max_requests_per_1_minute: Number(before[0]) - 1 };
+  expect((await call(server, 'POST', path, { body: own })).body).toMatchObject(own);
+  expect((await requests())[0]).toBe(own.max_requests_per_1_minute);
+  expect((await call(server, 'POST', path, { body: { max_requests_per_1_minute: null } })).status).toBe(200);
+  expect(await requests()).toEqual(before);
+};
+
 describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
   const fixture = readFixture(version);
 
@@ -64,6 +94,7 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     const denied = { ...all, model_ids: ['weir-sim-thinking-1'] };
     const given = { mode: 'deny_list', model_ids: denied.model_ids };
     expect((await call(server, 'POST', permissions, { body: given })).body).toEqual(denied);
+    await expectOwnLimits(server, fixture);
     const model_aliases = { 'house/*': 'weir-sim-1' };
     await call(server, 'POST', `/v1/organization/projects/${fixture.projectId}`, { body: { model_aliases } });
     const body = { model: 'house/sim', max_tokens: 20, messages: [{ role: 'user', content: 'Until nightfall' }] };

@@ -49,6 +49,7 @@ const keyFields = [
   'expires_at',
   'id',
   'last_used_at',
+  'limits',
   'name',
   'object',
   'owner',
@@ -148,6 +149,7 @@ describe('successes have exactly their fields', () => {
       owner: { type: 'project', id: project, name: 'First project' },
       status: 'active',
       permissions: projectPermissions,
+      limits: { requests_per_minute: null, tokens_per_minute: null, requests_per_day: null, concurrent_requests: null },
     });
     expect(created.body.created_at).toBeGreaterThanOrEqual(before);
     const listed = await itemsOf(server, paths.projectKeys(project));

@@ -72,8 +72,12 @@ const shownOf = (field: string, value: unknown): unknown => {
     if (field.endsWith('At')) return seconds(value);
     return money.has(field) ? value / 1_000_000 : value;
   }
+  if (mapFields.has(field)) {
+    const entries = Object.entries(isSet(value) ? value.toJSON() : value);
+    return Object.fromEntries(entries.map(([name, each]) => [name, shownOf('', each)]));
+  }
   if (isSet(value)) return idsOf(value.toJSON());
-  if (typeof value !== 'object' || Array.isArray(value) || mapFields.has(field)) return value;
+  if (typeof value !== 'object' || Array.isArray(value)) return value;
   return fieldsOf(value);
 };
 
@@ -85,7 +89,11 @@ const fieldsOf = (data: object): Record<string, unknown> =>
   );
 
 const setsOf = ({ state }: Step): ReadonlySet<string> =>
-  new Set(Object.entries(state.data as object).flatMap(([field, value]) => (isSet(value) ? [field] : [])));
+  new Set(
+    Object.entries(state.data as object).flatMap(([field, value]) =>
+      isSet(value) && !mapFields.has(field) ? [field] : [],
+    ),
+  );
 
 const changeOf = ({ field, from, to }: FieldChange, isOfIds: boolean): z.infer<typeof change> => {
   const name = snakeCased(field);

@@ -5,7 +5,7 @@ import { type Millis, seconds } from '../../clock.ts';
 import type { ProjectKey } from '../../domain/key/project-key.ts';
 import type { Route } from '../../http/route.ts';
 import type { ReadModels } from '../../kernel/projections/projection.ts';
-import { type Inspection, idle, inspect } from '../../limits/inspect.ts';
+import { type Inspection, idle, inspect, inspectModels } from '../../limits/inspect.ts';
 import { metricNames, type ScopeName } from '../../limits/record/metrics.ts';
 import type { WindowStore } from '../../limits/window/window-store.ts';
 import type { Windows } from '../../limits/windows.ts';
@@ -21,6 +21,12 @@ const scopeObject = z
   .object({
     scope: z.enum(scopeNames),
     id: z.string(),
+    model: z
+      .string()
+      .optional()
+      .describe(
+        'A model that has limits in the project: what the project has sent to it. Absent for the scope as a whole.',
+      ),
     windows: z.array(
       z.object({
         metric,
@@ -45,7 +51,10 @@ export const keyLimitsObject = z
       .describe('Keys that work and are counted in the same windows: those that it was rotated from or to.'),
     tier: z.int(),
     last_refusal: z
-      .object({ at: z.int(), limits: z.array(z.object({ scope: z.enum(scopeNames), metric })) })
+      .object({
+        at: z.int(),
+        limits: z.array(z.object({ scope: z.enum(scopeNames), model: z.string().optional(), metric })),
+      })
       .nullable()
       .describe('The limits that refused last, of those of inference.'),
     scopes: z.array(scopeObject),
@@ -54,9 +63,10 @@ export const keyLimitsObject = z
   .meta({ id: 'ProjectApiKeyLimits' });
 type Scope = z.infer<typeof scopeObject>;
 
-const render = ({ scope, id, windows, lastRefusal }: Inspection, wall: Millis): Scope => ({
+const render = ({ scope, id, model, windows, lastRefusal }: Inspection, wall: Millis): Scope => ({
   scope: scope === 'project' || scope === 'organization' ? scope : 'api_key',
   id,
+  ...(model !== undefined && { model }),
   windows: windows.map((window) => ({
     metric: window.metric,
     limit: window.limit,
@@ -71,8 +81,10 @@ const render = ({ scope, id, windows, lastRefusal }: Inspection, wall: Millis): 
 const latest = (scopes: readonly Scope[]) => {
   const at = Math.max(...scopes.map(({ last_refusal: refusal }) => refusal?.at ?? Number.NEGATIVE_INFINITY));
   if (!Number.isFinite(at)) return null;
-  const limits = scopes.flatMap(({ scope, last_refusal: refusal }) =>
-    refusal?.at === at ? refusal.metrics.map((refused) => ({ scope, metric: refused })) : [],
+  const limits = scopes.flatMap(({ scope, model, last_refusal: refusal }) =>
+    refusal?.at === at
+      ? refusal.metrics.map((refused) => ({ scope, ...(model !== undefined && { model }), metric: refused }))
+      : [],
   );
   return { at, limits };
 };
@@ -115,11 +127,13 @@ export const keyLimitsRoute = (admin: Administration, { inference, credits }: Wi
       const all = (store: WindowStore, tierOfStore: number): Scope[] =>
         store.scopes.map((scope) => {
           const id = ids[scope] ?? '';
-          const { id: _, ...view } = inspect(store, scope, id, now) ?? idle(store, scope, id, tierOfStore);
+          const { id: _, ...view } =
+            inspect(store, scope, id, now) ?? idle(store, scope, id, organizationId, tierOfStore);
           // All keys of a chain of rotations share the windows of its first key; the answer has the id that was asked for.
           return render({ ...view, id: scope === 'key' ? found.key.id : id }, wall);
         });
-      const scopes = all(inference, tier);
+      const ofModels = inspectModels(inference, found.project.id, organizationId, tier, now);
+      const scopes = [...all(inference, tier), ...ofModels.map((view) => render(view, wall))];
       const body: z.infer<typeof keyLimitsObject> = {
         object: 'organization.project.api_key.limits',
         api_key_id: found.key.id,

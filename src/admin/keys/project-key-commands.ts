@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { lastUseOf } from '../../../projections/credential-uses.ts';
 import type { ProjectKeyRow } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
+import { keyLimits } from '../../domain/key/key-limits.ts';
 import type { ProjectKey, ProjectKeyEvent } from '../../domain/key/project-key.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
@@ -19,6 +19,7 @@ import {
   oneExpiryError,
   oneExpirySchema,
   optional,
+  ownLimits,
   projectKeyPermissions,
 } from '../fields.ts';
 import { type FoundKey, oneProjectKey } from './one-project-key.ts';
@@ -36,7 +37,9 @@ const conflicting = [
 ] as const;
 
 /** For the OpenAPI document: at least one field. */
-const changed = ['name', 'permissions', 'scopes', 'expires_at', 'expires_in_seconds'].map((field) => hasFields(field));
+const changed = ['name', 'permissions', 'scopes', 'expires_at', 'expires_in_seconds', 'limits'].map((field) =>
+  hasFields(field),
+);
 
 const updateBody = z
   .strictObject({
@@ -44,6 +47,7 @@ const updateBody = z
     permissions: optional(projectKeyPermissions),
     scopes: optional(projectKeyPermissions),
     ...expiry,
+    limits: ownLimits,
   })
   .refine(oneExpiry, oneExpiryError)
   .refine((body) => body.permissions === undefined || body.scopes === undefined, {
@@ -59,7 +63,7 @@ const updateBody = z
   });
 
 const show = ({ clock, models }: Administration, row: ProjectKeyRow, project: ProjectRow) =>
-  render(row, project, clock.wall(), lastUseOf(models, row.id));
+  render(row, project, clock.wall(), models);
 
 const change = async (
   admin: Administration,
@@ -98,7 +102,7 @@ const updateRoute = (admin: Administration): Route =>
     method: 'POST',
     path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
     operation: 'updateProjectApiKey',
-    summary: 'Change the name, the permissions or the expiry of an API key',
+    summary: 'Change the name, the permissions, the expiry or the limits of an API key',
     body: updateBody,
     errors: [...conflicting, 'api_key_rotated', 'expires_at_not_future', 'unknown_permission'],
     handle(call) {
@@ -110,6 +114,7 @@ const updateRoute = (admin: Administration): Route =>
         ...(body.name !== undefined && { name: body.name }),
         ...(permissions && { permissions: inCatalogueOrder(projectPermissions, permissions) }),
         ...(hasExpiry && { expiresAt: expiresAt(body, at) }),
+        ...(body.limits !== undefined && { limits: keyLimits(body.limits) }),
         at,
       };
       return change(admin, call, (id, context) => admin.aggregates.projectKey.dispatch(id, 'update', input, context));

@@ -1,11 +1,24 @@
 import { z } from 'zod';
-import type { ProjectKeyRow } from '../../../projections/project-keys.ts';
+import { lastUseOf } from '../../../projections/credential-uses.ts';
+import { limitsOf, type ProjectKeyRow } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
 import { type Millis, seconds } from '../../clock.ts';
+import { keyLimitFields } from '../../domain/key/key-limits.ts';
 import { projectPermissions } from '../../domain/permissions.ts';
+import type { ReadModels } from '../../kernel/projections/projection.ts';
 import { deletionMarker } from '../fields.ts';
 
 export const statuses = ['active', 'revoked', 'expired', 'suspended'] as const;
+
+const shownLimit = z.int().nullable();
+const keyLimitsShown = z
+  .object({
+    requests_per_minute: shownLimit,
+    tokens_per_minute: shownLimit,
+    requests_per_day: shownLimit,
+    concurrent_requests: shownLimit,
+  })
+  .describe('Limits of its own; null where the limit of the tier holds');
 
 export const keyObject = z
   .object({
@@ -19,6 +32,7 @@ export const keyObject = z
     owner: z.object({ type: z.literal('project'), id: z.string(), name: z.string() }),
     status: z.enum(statuses),
     permissions: z.array(z.enum(projectPermissions)),
+    limits: keyLimitsShown,
   })
   .meta({ id: 'ProjectApiKey' });
 export const keyMarker = deletionMarker('organization.project.api_key.deleted', 'DeletedProjectApiKey');
@@ -31,16 +45,16 @@ export const statusOf = (row: ProjectKeyRow, project: ProjectRow, now: Millis): 
   return row.status === 'expired' || (expiresAt !== null && expiresAt <= now) ? 'expired' : row.status;
 };
 
-/** @param usedAt Unix seconds of the last recorded use */
-export const render = (row: ProjectKeyRow, project: ProjectRow, now: Millis, usedAt: number | null) => ({
+export const render = (row: ProjectKeyRow, project: ProjectRow, now: Millis, models: Pick<ReadModels, 'get'>) => ({
   object: 'organization.project.api_key',
   id: row.id,
   name: row.data.name,
   redacted_value: row.data.redactedValue,
   created_at: seconds(row.data.createdAt),
-  last_used_at: usedAt,
+  last_used_at: lastUseOf(models, row.id),
   expires_at: row.data.expiresAt === null ? null : seconds(row.data.expiresAt),
   owner: { type: 'project', id: project.id, name: project.name },
   status: statusOf(row, project, now),
   permissions: row.data.permissions,
+  limits: keyLimitFields(limitsOf(models, row)),
 });

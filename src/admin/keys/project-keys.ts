@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { lastUseOf } from '../../../projections/credential-uses.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
+import { keyLimits } from '../../domain/key/key-limits.ts';
 import { requireFuture } from '../../domain/key/project-key.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
@@ -18,6 +18,7 @@ import {
   oneExpiryError,
   oneExpirySchema,
   optional,
+  ownLimits,
   projectKeyPermissions,
 } from '../fields.ts';
 import { type Created, idempotencyErrors } from '../idempotent.ts';
@@ -30,7 +31,7 @@ import { createdKeyObject, keyObject, render, statuses, statusOf } from './proje
 import { rotateKeyRoute } from './rotation.ts';
 
 const createBody = z
-  .strictObject({ name, permissions: optional(projectKeyPermissions), ...expiry })
+  .strictObject({ name, permissions: optional(projectKeyPermissions), ...expiry, limits: ownLimits })
   .refine(oneExpiry, oneExpiryError)
   .meta(oneExpirySchema);
 
@@ -51,13 +52,14 @@ const issue = async (admin: Administration, call: CreateCall, id: string, value:
     name: call.body.name,
     permissions: inCatalogueOrder(projectPermissions, call.body.permissions ?? projectPermissions),
     expiresAt: expires,
+    limits: keyLimits(call.body.limits),
     ...credentialOf(secrets, value),
     at,
   };
   const result = await execute(() => aggregates.projectKey.dispatch(id, 'create', input, context));
   // When resumed after a crash, the key may have been revoked in the meantime.
   if (result.state.status === 'revoked') throw fault('idempotency_result_unavailable');
-  return { body: render({ id, ...result.state }, call.found, at, lastUseOf(models, id)), head: result.head };
+  return { body: render({ id, ...result.state }, call.found, at, models), head: result.head };
 };
 
 const createRoute = (admin: Administration): Route =>
@@ -102,7 +104,7 @@ const listRoute = (admin: Administration): Route =>
         prefix: `${found.id}:`,
         query,
         ...(status !== undefined && { wanted: (row: ProjectKeyRow) => statusOf(row, found, now) === status }),
-        render: (row) => render(row, found, now, lastUseOf(admin.models, row.id)),
+        render: (row) => render(row, found, now, admin.models),
       });
     },
   });

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { lastUseOf } from '../../../projections/credential-uses.ts';
 import { seconds } from '../../clock.ts';
 import { longestGraceSeconds } from '../../domain/key/project-key.ts';
 import { fault } from '../../errors.ts';
@@ -56,7 +55,7 @@ export const rotateKeyRoute = (admin: Administration): Route => {
     if (expiresAt !== null && expiresAt <= at) admin.directory.refuse(key.id, predecessor.position, 'api_key_expired');
     await waitForProjection(admin, call, predecessor.head);
     const body = {
-      ...render({ id: successorId, ...successor.state }, project, at, lastUseOf(models, successorId)),
+      ...render({ id: successorId, ...successor.state }, project, at, models),
       rotated_from: { id: key.id, expires_at: seconds(expiresAt ?? at) },
     };
     return { body, head: successor.head };

@@ -28,7 +28,7 @@ export const succeed = async (
 ): Promise<{ readonly predecessor: KeyResult; readonly successor: KeyResult }> => {
   const { state } = await projectKey.dispatch(keyId, 'mayRotate', { successorId, at }, context);
   await admit();
-  const { organizationId, projectId, name, permissions, windowsOf } = state.data;
+  const { organizationId, projectId, name, permissions, windowsOf, limits } = state.data;
   const input: CreateProjectKey = {
     organizationId,
     projectId,
@@ -38,6 +38,7 @@ export const succeed = async (
     ...credential,
     rotatedFrom: keyId,
     windowsOf: windowsOf ?? keyId,
+    limits,
     at,
   };
   const made = await projectKey.dispatch(successorId, 'create', input, context);
@@ -51,6 +52,6 @@ export const succeed = async (
   if (predecessor.events.length === 0) return { predecessor, successor: made };
   // The key may have changed since it was read.
   const { data } = predecessor.state;
-  const same = { name: data.name, permissions: data.permissions, at };
+  const same = { name: data.name, permissions: data.permissions, limits: data.limits, at };
   return { predecessor, successor: await projectKey.dispatch(successorId, 'update', same, context) };
 };

@@ -49,13 +49,20 @@ const marker = deletionMarker('organization.project.deleted', 'DeletedProject');
 export type ModelsOf = (organizationId: string) => readonly string[];
 
 /** What a list of denied models leaves. */
-const allowedOf = ({ organizationId, allowedModels, deniedModels }: ProjectRow, modelsOf: ModelsOf) => {
+export const allowedOf = (
+  {
+    organizationId,
+    allowedModels,
+    deniedModels,
+  }: Pick<ProjectRow, 'organizationId' | 'allowedModels' | 'deniedModels'>,
+  modelsOf: ModelsOf,
+): readonly string[] | null => {
   if (deniedModels === null) return allowedModels;
   const denied = new Set(deniedModels);
   return modelsOf(organizationId).filter((id) => !denied.has(id));
 };
 
-const render = (row: ProjectRow, modelsOf: ModelsOf): z.infer<typeof projectObject> => ({
+const render = (row: Omit<ProjectRow, 'rateLimits'>, modelsOf: ModelsOf): z.infer<typeof projectObject> => ({
   object: 'organization.project',
   id: row.id,
   name: row.name,

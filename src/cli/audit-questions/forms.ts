@@ -49,6 +49,8 @@ const entryNames: Readonly<Record<string, string>> = {
   'project.models_allowed': 'project.updated',
   'project.models_aliased': 'project.updated',
   'project.model_permissions_updated': 'model_permissions.updated',
+  'project.rate_limit_updated': 'rate_limit.updated',
+  'project_key.limits_updated': 'rate_limit.updated',
   'project_key.created': 'api_key.created',
   'project_key.updated': 'api_key.updated',
   'project_key.rotated': 'api_key.rotated',

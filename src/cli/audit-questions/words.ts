@@ -3,6 +3,7 @@ import { nameOf } from '../../audit/effective.ts';
 import type { StateAt } from '../../audit/history.ts';
 import type { Past } from '../../audit/past.ts';
 import type { Actor } from '../../kernel/store/store.ts';
+import { limitsByModel, limitsText } from '../limits-text.ts';
 import { dollars } from '../output.ts';
 import type { Output } from '../table/listing.ts';
 import { printable } from '../terminal.ts';
@@ -75,6 +76,8 @@ export const textOf = (field: string, value: unknown, when: When): string => {
   if (typeof value === 'string') return ending(field) === 'rule' || value === '' ? quoted(value) : printable(value);
   if (Array.isArray(value))
     return value.length === 0 ? 'none' : value.map((each) => printable(String(each))).join(', ');
+  if (ending(field) === 'limits') return limitsText(value);
+  if (field === 'rateLimits') return textOf('', limitsByModel(value as Readonly<Record<string, object>>), when);
   return textOf(
     field,
     Object.entries(value).map(([name, inner]) => (typeof inner === 'string' ? `${name} (${inner})` : name)),

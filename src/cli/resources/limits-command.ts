@@ -54,12 +54,15 @@ const find = async (server: ServerCalls, key: string, project: string | undefine
   throw new Failure(`There is no project key ${printable(key)} ${where}.`);
 };
 
+const whose = ({ scope, model }: { readonly scope: string; readonly model?: string | undefined }): string =>
+  model === undefined ? words(scope) : `${words(scope)} for ${printable(model)}`;
+
 const words = (metric: string): string => metric.replaceAll('_', ' ');
 
 const print = (terminal: Terminal, limits: KeyLimits, options: Output): void => {
   const rows = [...limits.scopes, ...limits.credits.map((each) => ({ ...each, ofCredits: true }))].flatMap((scope) =>
     scope.windows.map((window) => ({
-      scope: words(scope.scope),
+      scope: whose(scope),
       window: 'ofCredits' in scope ? 'balance reads per minute' : words(window.metric),
       limit: window.limit,
       used: window.used,
@@ -76,6 +79,6 @@ const print = (terminal: Terminal, limits: KeyLimits, options: Output): void => 
 
 const lastRefusal = ({ last_refusal: refusal }: KeyLimits, utc: true | undefined): string => {
   if (refusal === null) return 'No limit has refused a request lately.';
-  const limits = refusal.limits.map(({ scope, metric }) => `${words(metric)} of the ${words(scope)}`);
+  const limits = refusal.limits.map((each) => `${words(each.metric)} of the ${whose(each)}`);
   return `Refused last at ${timeText(refusal.at * 1000, utc)} by: ${limits.join(', ')}.`;
 };

@@ -5,6 +5,7 @@ import { newId } from '../../ids.ts';
 import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
+import { limitsByModel } from '../limits-text.ts';
 import { asOperator, operatorContext, recording } from '../operator.ts';
 import { findOrganization } from '../org/org.ts';
 import { confirm } from '../output.ts';
@@ -30,6 +31,7 @@ const shown = (row: ProjectRow): Shown => ({
   allowed_models: row.allowedModels ?? 'all',
   denied_models: row.deniedModels,
   model_aliases: row.modelAliases,
+  rate_limits: limitsByModel(row.rateLimits),
 });
 const kinds: Kinds = { id: 'id', organization_id: 'id', created_at: 'time', archived_at: 'time' };
 
@@ -71,7 +73,7 @@ export const projectCommand = (terminal: Terminal): Command => {
         const context = operatorContext(terminal, command);
         const { position, state } = await operator.aggregates.project.dispatch(id, 'create', input, context);
         await operator.waitForProjection(position);
-        showOne(terminal, shown({ id, ...state.data, status: 'active' }), options, kinds);
+        showOne(terminal, shown({ id, ...state.data, status: 'active', rateLimits: {} }), options, kinds);
       }),
     );
 

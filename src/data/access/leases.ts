@@ -66,7 +66,8 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   }
 
   refusal(need: Need): Refusal {
-    const wait = waitAfter(this.store, this.who, this.why, need, this.clock.monotonic());
+    const { tokens, model } = need;
+    const wait = waitAfter(this.store, this.who, this.why, tokens, this.clock.monotonic(), model);
     return limitRefusal(wait, this.principal.sharesWindows);
   }
 
@@ -104,6 +105,8 @@ abstract class TicketLease extends CountedLease {
 /** Requests, tokens and concurrency of key, project and organization. */
 export class InferenceLease extends TicketLease {
   private kept: Account | null = null;
+  /** In whose windows the request is counted, too, once it has reserved (contract F.2). */
+  private model: string | null = null;
   private readonly accounts: Accounts;
 
   constructor(principal: ProjectPrincipal, clock: Clock, store: WindowStore, who: LimitSubject, accounts: Accounts) {
@@ -120,9 +123,11 @@ export class InferenceLease extends TicketLease {
       return noRoom(whyFull);
     }
     const tokens = metered.estimatedTokens + metered.maxTokens;
-    const outcome = reserve(this.store, this.ticket, tokens, this.clock.monotonic());
+    const { model } = metered;
+    const outcome = reserve(this.store, this.ticket, tokens, this.clock.monotonic(), model);
     this.ticket = this.held(outcome);
-    if (isRefused(outcome)) return this.refusal(tokens);
+    this.model = model;
+    if (isRefused(outcome)) return this.refusal({ tokens, model });
     const meter = this.accounts.begin(this.asked(metered));
     if (meter === null) {
       this.end();
@@ -165,7 +170,7 @@ export class InferenceLease extends TicketLease {
   }
 
   override lines(): string {
-    return quotaLines(this.store, this.who, this.clock.monotonic());
+    return quotaLines(this.store, this.who, this.clock.monotonic(), false, this.model);
   }
 }
 

@@ -1,5 +1,5 @@
 import { isRefusal, type Refusal, refusal } from '../../errors.ts';
-import type { Need } from '../../http/route.ts';
+import { type Need, noNeed, unknownNeed } from '../../http/route.ts';
 import type { ProjectPrincipal } from '../access/principal.ts';
 import type { TokenNeed } from '../account/counts.ts';
 import type { EffectivePolicies } from '../policy/effective.ts';
@@ -37,11 +37,12 @@ export const admission = (models: Models, guard: Pick<PolicyGuard, 'meet'>, as: 
   };
   return {
     resolve,
-    /** The reservation if a limit has refused already; 0 if the request itself is invalid. */
+    /** The reservation and its model if a limit has refused already; none if the request itself is invalid. */
     tokens: (call: { readonly body: Prepared<unknown> | LargeBody; readonly principal: ProjectPrincipal }): Need => {
       const { body, principal } = call;
-      if ('large' in body) return 'unknown';
-      return isRefusal(resolve(body, principal)) ? 0 : tokensOf(body);
+      if ('large' in body) return unknownNeed;
+      const admitted = resolve(body, principal);
+      return isRefusal(admitted) ? noNeed : { tokens: tokensOf(body), model: admitted.hosted.model.id };
     },
   };
 };

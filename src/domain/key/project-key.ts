@@ -1,6 +1,14 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type State, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 import type { Credential, CredentialFields } from './credential.ts';
+import {
+  areSameLimits,
+  type KeyLimitFields,
+  type KeyLimits,
+  keyLimitFields,
+  keyLimits,
+  noKeyLimits,
+} from './key-limits.ts';
 
 /** A project API key (contract B.3), without its secret. */
 export interface ProjectKey extends Credential {
@@ -11,6 +19,7 @@ export interface ProjectKey extends Credential {
   readonly rotatedTo: string | null;
   /** The first key of its chain of rotations, whose windows count it; null for itself. */
   readonly windowsOf: string | null;
+  readonly limits: KeyLimits;
 }
 
 /** Contract B.3. */
@@ -27,6 +36,8 @@ export type ProjectKeyEvent =
       /** Only of a successor: ids of keys. */
       readonly rotated_from?: string;
       readonly windows_of?: string;
+      /** Only if it has some. */
+      readonly limits?: KeyLimitFields;
     } & CredentialFields)
   /** The key has a successor, and expires after its grace. */
   | { readonly type: 'project_key.rotated'; readonly successor_id: string; readonly expires_at: number }
@@ -36,6 +47,7 @@ export type ProjectKeyEvent =
       readonly permissions: readonly string[];
       readonly expires_at: number | null;
     }
+  | ({ readonly type: 'project_key.limits_updated' } & KeyLimitFields)
   | { readonly type: 'project_key.suspended' }
   | { readonly type: 'project_key.reactivated' }
   | { readonly type: 'project_key.revoked'; readonly reason: RevokeReason }
@@ -56,6 +68,7 @@ const blank: ProjectKey = {
   rotatedFrom: null,
   rotatedTo: null,
   windowsOf: null,
+  limits: noKeyLimits,
 };
 
 const apply: Changes<ProjectKey, ProjectKeyEvent> = {
@@ -72,6 +85,7 @@ const apply: Changes<ProjectKey, ProjectKeyEvent> = {
     rotatedFrom: event.rotated_from ?? null,
     rotatedTo: null,
     windowsOf: event.windows_of ?? null,
+    limits: keyLimits(event.limits),
   }),
   'project_key.rotated': (data, event) => ({ ...data, rotatedTo: event.successor_id, expiresAt: event.expires_at }),
   'project_key.updated': (data, event) => ({
@@ -80,6 +94,7 @@ const apply: Changes<ProjectKey, ProjectKeyEvent> = {
     permissions: event.permissions,
     expiresAt: event.expires_at,
   }),
+  'project_key.limits_updated': (data, event) => ({ ...data, limits: keyLimits(event) }),
   'project_key.suspended': (data) => data,
   'project_key.reactivated': (data) => data,
   'project_key.revoked': (data) => data,
@@ -96,6 +111,7 @@ const machine = chartOf<ProjectKey, ProjectKeyEvent>(apply).createMachine({
     active: {
       on: {
         'project_key.updated': { actions: 'apply' },
+        'project_key.limits_updated': { actions: 'apply' },
         'project_key.rotated': { actions: 'apply' },
         'project_key.value_replayed': { actions: 'apply' },
         'project_key.suspended': { target: 'suspended', actions: 'apply' },
@@ -106,6 +122,7 @@ const machine = chartOf<ProjectKey, ProjectKeyEvent>(apply).createMachine({
     suspended: {
       on: {
         'project_key.updated': { actions: 'apply' },
+        'project_key.limits_updated': { actions: 'apply' },
         'project_key.value_replayed': { actions: 'apply' },
         'project_key.reactivated': { target: 'active', actions: 'apply' },
         'project_key.expired': { target: 'expired', actions: 'apply' },
@@ -122,7 +139,9 @@ const machine = chartOf<ProjectKey, ProjectKeyEvent>(apply).createMachine({
   },
 });
 
-export interface CreateProjectKey extends Omit<ProjectKey, 'createdAt' | 'rotatedFrom' | 'rotatedTo' | 'windowsOf'> {
+export interface CreateProjectKey
+  extends Omit<ProjectKey, 'createdAt' | 'rotatedFrom' | 'rotatedTo' | 'windowsOf' | 'limits'> {
+  readonly limits?: KeyLimits;
   readonly rotatedFrom?: string;
   readonly windowsOf?: string;
   readonly at: number;
@@ -163,6 +182,17 @@ const wholeSecond = (at: number): number => Math.floor(at / 1000) * 1000;
 export const successorExpiry = ({ createdAt, expiresAt }: ProjectKey, at: number): number | null =>
   expiresAt === null ? null : wholeSecond(at) + expiresAt - wholeSecond(createdAt);
 
+/** All keys of a chain of rotations share the windows, so its newest key has their limits (contract F.8). */
+const limitsEvent = (state: ProjectKeyState, limits: KeyLimits | undefined): ProjectKeyEvent[] => {
+  const { data } = state;
+  if (limits === undefined || areSameLimits(limits, data.limits)) return [];
+  if (data.rotatedTo !== null && isOpen(state)) {
+    const message = `The API key has a successor, whose limits are those of both: update ${data.rotatedTo}.`;
+    throw fault('api_key_rotated', { message });
+  }
+  return [{ type: 'project_key.limits_updated', ...keyLimitFields(limits) }];
+};
+
 const decide = {
   /** Idempotent by the digest, so that a retry can follow a crash. */
   create: ({ data }: ProjectKeyState, input: CreateProjectKey): ProjectKeyEvent[] => {
@@ -182,6 +212,7 @@ const decide = {
         redacted_value: input.redactedValue,
         ...(input.rotatedFrom !== undefined && { rotated_from: input.rotatedFrom }),
         ...(input.windowsOf !== undefined && { windows_of: input.windowsOf }),
+        ...(input.limits && !areSameLimits(input.limits, noKeyLimits) && { limits: keyLimitFields(input.limits) }),
       },
     ];
   },
@@ -203,7 +234,13 @@ const decide = {
   },
   update: (
     state: ProjectKeyState,
-    input: { name?: string; permissions?: readonly string[]; expiresAt?: number | null; at: number },
+    input: {
+      name?: string;
+      permissions?: readonly string[];
+      expiresAt?: number | null;
+      limits?: KeyLimits;
+      at: number;
+    },
   ): ProjectKeyEvent[] => {
     refuseExpired(state, input.at);
     const { data } = state;
@@ -214,7 +251,10 @@ const decide = {
       throw fault('api_key_rotated', { message: 'The API key has a successor: its end cannot be put off.' });
     const same =
       name === data.name && expiresAt === data.expiresAt && permissions.join(' ') === data.permissions.join(' ');
-    return same && isOpen(state) ? [] : [{ type: 'project_key.updated', name, permissions, expires_at: expiresAt }];
+    const limits = limitsEvent(state, input.limits);
+    // Of a key that has ended, any event is refused by the chart.
+    if (same && (isOpen(state) || limits.length > 0)) return limits;
+    return [{ type: 'project_key.updated', name, permissions, expires_at: expiresAt }, ...limits];
   },
   suspend: (state: ProjectKeyState, input: { at: number }): ProjectKeyEvent[] => {
     refuseExpired(state, input.at);

@@ -1,6 +1,14 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
-import { PersistentSet } from '../../kernel/aggregate/persistent-map.ts';
+import { PersistentMap, PersistentSet } from '../../kernel/aggregate/persistent-map.ts';
+import {
+  changedRow,
+  noRateLimits,
+  type RateLimitChange,
+  type RateLimitFields,
+  type RateLimits,
+  rowOfEvent,
+} from './rate-limits.ts';
 
 /** A project with its admitted keys (contract B.2). */
 export interface Project {
@@ -14,6 +22,8 @@ export interface Project {
   readonly deniedModels: readonly string[] | null;
   /** Ids of models by the name, or the pattern, that callers may send for them (contract B.2). */
   readonly modelAliases: ModelAliases;
+  /** By model; `*` is the project as a whole. */
+  readonly rateLimits: PersistentMap<RateLimits>;
   readonly liveKeys: PersistentSet;
 }
 
@@ -39,6 +49,8 @@ export type ProjectEvent =
   | { readonly type: 'project.models_allowed'; readonly models: readonly string[] | null }
   | ({ readonly type: 'project.model_permissions_updated' } & ModelPermissions)
   | { readonly type: 'project.models_aliased'; readonly aliases: ModelAliases }
+  /** The whole row: null where the tier's limit holds. */
+  | ({ readonly type: 'project.rate_limit_updated'; readonly model: string } & RateLimitFields)
   | { readonly type: 'project.archived'; readonly archived_at: number }
   | { readonly type: 'project.key_issued'; readonly key_id: string }
   | { readonly type: 'project.key_ended'; readonly key_id: string };
@@ -54,6 +66,7 @@ const blank: Project = {
   allowedModels: null,
   deniedModels: null,
   modelAliases: {},
+  rateLimits: PersistentMap.empty(),
   liveKeys: PersistentSet.empty(),
 };
 
@@ -74,6 +87,11 @@ const apply: Changes<Project, ProjectEvent> = {
   'project.models_allowed': (data, event) => ({ ...data, allowedModels: event.models, deniedModels: null }),
   'project.model_permissions_updated': (data, event) => ({ ...data, ...permitted(event) }),
   'project.models_aliased': (data, event) => ({ ...data, modelAliases: event.aliases }),
+  'project.rate_limit_updated': (data, event) => {
+    const row = rowOfEvent(event);
+    const { rateLimits } = data;
+    return { ...data, rateLimits: row ? rateLimits.with(event.model, row) : rateLimits.without(event.model) };
+  },
   'project.archived': (data, event) => ({ ...data, archivedAt: event.archived_at }),
   'project.key_issued': (data, event) => ({ ...data, liveKeys: data.liveKeys.with(event.key_id) }),
   'project.key_ended': (data, event) => ({ ...data, liveKeys: data.liveKeys.without(event.key_id) }),
@@ -91,6 +109,7 @@ const machine = chartOf<Project, ProjectEvent>(apply).createMachine({
         'project.models_allowed': { actions: 'apply' },
         'project.model_permissions_updated': { actions: 'apply' },
         'project.models_aliased': { actions: 'apply' },
+        'project.rate_limit_updated': { actions: 'apply' },
         'project.archived': { target: 'archived', actions: 'apply' },
         'project.key_issued': { actions: 'apply' },
         'project.key_ended': { actions: 'apply' },
@@ -150,6 +169,21 @@ const decide = {
     const isSame = areSame(data.allowedModels, allowedModels) && areSame(data.deniedModels, deniedModels);
     const { mode, models } = permissions;
     return status === 'active' && isSame ? [] : [{ type: 'project.model_permissions_updated', mode, models }];
+  },
+  /** Only a real change is an event. */
+  setRateLimit: ({ status, data }: ProjectState, change: RateLimitChange): ProjectEvent[] => {
+    const row = changedRow(data.rateLimits.get(change.model) ?? noRateLimits, change);
+    if (row === undefined && status === 'active') return [];
+    const { requestsPerMinute = null, tokensPerMinute = null, requestsPerDay = null } = row ?? {};
+    return [
+      {
+        type: 'project.rate_limit_updated',
+        model: change.model,
+        requests_per_minute: requestsPerMinute,
+        tokens_per_minute: tokensPerMinute,
+        requests_per_day: requestsPerDay,
+      },
+    ];
   },
   /** Idempotent (contract B.2). */
   archive: ({ status }: ProjectState, input: { at: number }): ProjectEvent[] =>

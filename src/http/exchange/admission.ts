@@ -4,7 +4,7 @@ import { Refused, refused } from '../refused.ts';
 import type { Framing } from '../request/framing.ts';
 import type { RequestHead } from '../request/head.ts';
 import { parseQuery } from '../request/query.ts';
-import type { Head, Need } from '../route.ts';
+import { type Head, type Need, noNeed } from '../route.ts';
 import { type Endpoint, judgeBodyHeaders, readBody } from '../routing/endpoint.ts';
 import { type Match, readParameters } from '../routing/router.ts';
 
@@ -66,9 +66,9 @@ export const admit = <P>(
 
 /** Of a request that a limit has refused; none if it is invalid anyway. @param bytes its body */
 export const needOf = <P>(target: Endpoint, head: RequestHead, framing: Framing, bytes: Buffer, principal: P): Need => {
-  if (judgeBodyHeaders(target, head, framing)) return 0;
+  if (judgeBodyHeaders(target, head, framing)) return noNeed;
   const body = readBody(target, bytes, principal);
-  return body instanceof Refused ? 0 : target.route.tokens!({ head, principal, body });
+  return body instanceof Refused ? noNeed : target.route.tokens!({ head, principal, body });
 };
 
 const isAt = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);

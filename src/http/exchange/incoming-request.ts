@@ -3,7 +3,7 @@ import { familyOf } from '../error-envelopes.ts';
 import { Refused, refusalOf } from '../refused.ts';
 import { type Framing, frame, unframed } from '../request/framing.ts';
 import type { RequestHead } from '../request/head.ts';
-import type { Family, RateLimitLease, Watched } from '../route.ts';
+import { type Family, noNeed, type RateLimitLease, unknownNeed, type Watched } from '../route.ts';
 import { type Endpoint, readBody } from '../routing/endpoint.ts';
 import type { Match } from '../routing/router.ts';
 import { Admission, admit, needOf, unrouted } from './admission.ts';
@@ -81,7 +81,7 @@ export class IncomingRequest<P> {
     if (met !== undefined) {
       if (isRefusal(met)) return met;
       this.lease = met;
-      if (met.limited) return target?.route.tokens && framing.framed ? undefined : met.refusal(0);
+      if (met.limited) return target?.route.tokens && framing.framed ? undefined : met.refusal(noNeed);
     }
     if (match === undefined || target === undefined) return unrouted(match, head);
     // A route without a credential has no principal.
@@ -113,14 +113,14 @@ export class IncomingRequest<P> {
   /** Returns the refusal of a body of which nothing more is to be read. */
   receive(chunk: ArrayBuffer, isLast: boolean): Refusal | undefined {
     const refused = this.body!.add(chunk, isLast);
-    if (refused) this.verdict = this.verdict === undefined ? this.lease!.refusal('unknown') : refused;
+    if (refused) this.verdict = this.verdict === undefined ? this.lease!.refusal(unknownNeed) : refused;
     return this.body!.isTooMuch ? this.unread('request_too_large') : undefined;
   }
 
   /** The refusal before the body is complete. @param code if the headers have not led to another */
   unread(code: Code): Refusal {
     const { verdict } = this;
-    if (verdict === undefined) return this.lease!.refusal('unknown');
+    if (verdict === undefined) return this.lease!.refusal(unknownNeed);
     return verdict instanceof Admission ? refusal(code) : verdict;
   }
 

@@ -2,19 +2,29 @@ import type { Millis } from '../../clock.ts';
 import { requestsPerDay, requestsPerMinute, tokensPerDay, tokensPerMinute } from '../record/metrics.ts';
 import type { WindowRecord } from '../record/record.ts';
 import type { WindowTime } from '../record/time.ts';
+import { countedWith } from '../window/models.ts';
 import { recordOf } from '../window/records.ts';
+import { type Counted, nextOf } from '../window/ticket.ts';
 import type { LimitSubject, WindowStore } from '../window/window-store.ts';
 import { inDigits, inSeconds } from './digits.ts';
 import { tightest } from './tightest.ts';
 
 // The quota headers of an answer (contract F.5), as lines that begin with CR LF and do not end with it.
 
-/** The key's record, with its windows and those of the outer scopes advanced. */
-const look = (store: WindowStore, who: LimitSubject, nowMs: Millis): WindowRecord => {
+/** The records that a request was counted in, with their windows advanced. */
+const look = (
+  store: WindowStore,
+  who: LimitSubject,
+  nowMs: Millis,
+  ownOnly: boolean,
+  model: string | null = null,
+): Counted => {
   store.time.set(nowMs);
-  const key = recordOf(store, who);
-  for (let record: WindowRecord | null = key; record !== null; record = record.parent) record.advance(store.time);
-  return key;
+  const counted = ownOnly ? { key: recordOf(store, who), outer: null } : countedWith(store, who, model);
+  for (let record: WindowRecord | null = counted.key; record !== null; record = nextOf(counted, record)) {
+    record.advance(store.time);
+  }
+  return counted;
 };
 
 /** The lines before the remaining number, cached by subject and limit. */
@@ -44,21 +54,31 @@ const rest = (record: WindowRecord, metric: number, time: WindowTime, subject: k
   return `${opening(subject, limit)}${left}\r\nx-ratelimit-reset-${subject}: ${reset}`;
 };
 
-const requestLines = (key: WindowRecord, { time }: WindowStore, ownOnly: boolean): string => {
-  const { record, metric } = tightest(key, requestsPerMinute, requestsPerDay, ownOnly);
+const requestLines = (counted: Counted, { time }: WindowStore): string => {
+  const { record, metric } = tightest(counted, requestsPerMinute, requestsPerDay);
   return rest(record, metric, time, 'requests');
 };
 
-const tokenLines = (key: WindowRecord, { time, scopes }: WindowStore, ownOnly: boolean): string => {
-  const { record, metric } = tightest(key, tokensPerMinute, tokensPerDay, ownOnly);
+const tokenLines = (counted: Counted, { time, scopes }: WindowStore): string => {
+  const { record, metric } = tightest(counted, tokensPerMinute, tokensPerDay);
   const lines = rest(record, metric, time, 'tokens');
   return scopes[record.kind.scope] === 'project' ? lines + rest(record, metric, time, 'project-tokens') : lines;
 };
 
-/** Request and token headers of an inference answer. @param ownOnly uses the key's own windows only */
-export const quotaLines = (store: WindowStore, who: LimitSubject, nowMs: Millis, ownOnly = false): string => {
-  const key = look(store, who, nowMs);
-  return requestLines(key, store, ownOnly) + tokenLines(key, store, ownOnly);
+/**
+ * Request and token headers of an inference answer.
+ * @param ownOnly uses the key's own windows only
+ * @param model whose windows it was counted in, if there are any
+ */
+export const quotaLines = (
+  store: WindowStore,
+  who: LimitSubject,
+  nowMs: Millis,
+  ownOnly = false,
+  model: string | null = null,
+): string => {
+  const counted = look(store, who, nowMs, ownOnly, model);
+  return requestLines(counted, store) + tokenLines(counted, store);
 };
 
 /** The headers of `GET /v1/credits`: requests of its own family, tokens of inference. */
@@ -70,5 +90,5 @@ export const creditLines = (
   nowMs: Millis,
   ownOnly = false,
 ): string =>
-  requestLines(look(credits, creditWho, nowMs), credits, ownOnly) +
-  tokenLines(look(inference, who, nowMs), inference, ownOnly);
+  requestLines(look(credits, creditWho, nowMs, ownOnly), credits) +
+  tokenLines(look(inference, who, nowMs, ownOnly), inference);

@@ -12,11 +12,13 @@ import {
 import type { WindowRecord } from '../record/record.ts';
 import type { WindowTime } from '../record/time.ts';
 import { wholeTokens } from '../reserve.ts';
+import { countedWith } from '../window/models.ts';
 import { recordOf } from '../window/records.ts';
+import { type Counted, nextOf } from '../window/ticket.ts';
 import type { LimitSubject, WindowStore } from '../window/window-store.ts';
 
 /** Tokens; 'unknown' (body too large to read) needs whole minute windows, and any rest of the day's (contract F.2). */
-export type Need = number | 'unknown';
+export type TokensNeeded = number | 'unknown';
 
 /** Contract F.6. */
 export interface Wait {
@@ -28,22 +30,29 @@ export interface Wait {
   readonly limit: number;
 }
 
-/** The wait for all limits, because the refused attempt may have filled others. Concurrency is ignored. */
-export const waitAfter = (store: WindowStore, who: LimitSubject, why: number, need: Need, nowMs: Millis): Wait => {
+/** The wait for all limits, because the refused attempt may have filled others. Concurrency is ignored. @param model its id */
+export const waitAfter = (
+  store: WindowStore,
+  who: LimitSubject,
+  why: number,
+  need: TokensNeeded,
+  nowMs: Millis,
+  model: string | null = null,
+): Wait => {
   store.time.set(nowMs);
-  return over(store, recordOf(store, who), why, need, false);
+  return over(store, countedWith(store, who, model), why, need);
 };
 
 /** The same for the own windows of an inactive key (contract F.3). */
 export const waitOfInactive = (store: WindowStore, who: LimitSubject, why: number, nowMs: Millis): Wait => {
   store.time.set(nowMs);
-  return over(store, recordOf(store, who), why, 0, true);
+  return over(store, { key: recordOf(store, who), outer: null }, why, 0);
 };
 
-const over = ({ scopes, time }: WindowStore, key: WindowRecord, why: number, need: Need, ownOnly: boolean): Wait => {
+const over = ({ scopes, time }: WindowStore, counted: Counted, why: number, need: TokensNeeded): Wait => {
   let longest = 0;
-  let named = { wait: -1, record: key, metric: 0 };
-  for (let record: WindowRecord | null = key; record !== null; record = ownOnly ? null : record.parent) {
+  let named = { wait: -1, record: counted.key, metric: 0 };
+  for (let record: WindowRecord | null = counted.key; record !== null; record = nextOf(counted, record)) {
     record.advance(time);
     for (const metric of metricNames.keys()) {
       const wait = waitOf(record, metric, need, time);
@@ -61,7 +70,7 @@ const over = ({ scopes, time }: WindowStore, key: WindowRecord, why: number, nee
 };
 
 /** Milliseconds until this window admits the request; 0 for concurrency, which is unpredictable. */
-const waitOf = (record: WindowRecord, metric: number, need: Need, time: WindowTime): Millis => {
+const waitOf = (record: WindowRecord, metric: number, need: TokensNeeded, time: WindowTime): Millis => {
   const limit = record.limit(metric);
   if (limit === 0 || metric === concurrentRequests) return 0;
   if (metric === requestsPerMinute || metric === requestsPerDay) return record.waitFor(metric, limit - 1, time);

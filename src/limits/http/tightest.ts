@@ -1,14 +1,14 @@
 import type { WindowRecord } from '../record/record.ts';
+import { type Counted, nextOf } from '../window/ticket.ts';
 
 /**
  * The window with the smallest part left of two metrics, for advanced records. Of equal parts the inner scope and the minute come
  * first (contract F.5). The parts are quotients, because products with an inverse may differ for equal parts.
- * @param ownOnly uses the key's own windows only
  */
-export const tightest = (key: WindowRecord, minute: number, day: number, ownOnly: boolean) => {
+export const tightest = (counted: Counted, minute: number, day: number) => {
   let least = Number.POSITIVE_INFINITY;
-  let found = { record: key, metric: minute };
-  for (let record: WindowRecord | null = key; record !== null; record = ownOnly ? null : record.parent) {
+  let found = { record: counted.key, metric: minute };
+  for (let record: WindowRecord | null = counted.key; record !== null; record = nextOf(counted, record)) {
     for (let metric = minute; metric <= day; metric += day - minute) {
       const limit = record.limit(metric);
       if (limit === 0) continue;

@@ -1,3 +1,4 @@
+import { nameOf, type OwnLimits } from '../own-limits.ts';
 import { concurrentRequests, requestsPerDay, requestsPerMinute, tokensPerDay, tokensPerMinute } from './metrics.ts';
 import { logHeadWords, RequestLog } from './request-log.ts';
 import { Ring, ringHeadWords } from './ring.ts';
@@ -17,12 +18,61 @@ export const mostTokens = 0x7fff_ffff;
 /** Words of a record's header: the log's head, with the requests in flight in its last half, and three more. */
 export const headerWords = logHeadWords + 3;
 
+/** Kinds with own limits that a plan remembers; more only take memory twice. */
+const mostRemembered = 1_000;
+
 /** A tier's limits in force, with a kind of record for each scope. */
-export interface Plan {
+export class Plan {
   readonly tier: number;
   readonly limits: FamilyLimits;
+  /** Of records without limits of their own. */
   readonly kinds: readonly Kind[];
+  readonly #slab: Slab;
+  readonly #tightened = new Map<string, Kind>();
+
+  constructor(slab: Slab, tier: number, limits: FamilyLimits) {
+    this.#slab = slab;
+    this.tier = tier;
+    this.limits = limits;
+    this.kinds = limits.map((each, scope) => new Kind(slab, this, { scope, own: null, isOfModel: false }, each));
+  }
+
+  /** The kind of records for this scope whose limits are the smaller of their own and the plan's (contract F.8). */
+  kindOf(whose: Whose): Kind {
+    const { scope, own, isOfModel } = whose;
+    if (own === null && !isOfModel) return this.kinds[scope]!;
+    const name = `${scope} ${isOfModel} ${nameOf(own)}`;
+    const known = this.#tightened.get(name);
+    if (known !== undefined) return known;
+    const made = new Kind(this.#slab, this, whose, tightened(this.limits[scope]!, whose));
+    if (this.#tightened.size === mostRemembered) this.#tightened.clear();
+    this.#tightened.set(name, made);
+    return made;
+  }
 }
+
+/** Whose limits a kind has. */
+export interface Whose {
+  readonly scope: number;
+  readonly own: OwnLimits | null;
+  /** A project's requests for one model, which the project's own count includes. */
+  readonly isOfModel: boolean;
+}
+
+const tightened = (limits: WindowLimits, { own, isOfModel }: Whose): WindowLimits => {
+  const least = (name: keyof OwnLimits): number | null => {
+    const [mine, theirs] = [own?.[name] ?? null, limits[name]];
+    return mine === null || theirs === null ? theirs : Math.min(mine, theirs);
+  };
+  return {
+    rpm: least('rpm')!,
+    rpd: least('rpd'),
+    tpm: least('tpm'),
+    tpd: limits.tpd,
+    // The project's count is judged at the headers, and includes those of a model.
+    concurrent: isOfModel ? null : least('concurrent'),
+  };
+};
 
 /**
  * The limits and the memory layout of all records of one scope and plan. Heads come before cells, and what a request reads first
@@ -36,6 +86,9 @@ export class Kind {
   readonly slab: Slab;
   readonly plan: Plan;
   readonly scope: number;
+  /** Null for the plan's alone. */
+  readonly own: OwnLimits | null;
+  readonly isOfModel: boolean;
   /** By metric; 0 for none. */
   readonly limits: Float64Array;
   readonly log: RequestLog;
@@ -45,10 +98,12 @@ export class Kind {
   /** Length of a record. */
   readonly units: number;
 
-  constructor(slab: Slab, plan: Plan, scope: number, limits: WindowLimits) {
+  constructor(slab: Slab, plan: Plan, { scope, own, isOfModel }: Whose, limits: WindowLimits) {
     this.slab = slab;
     this.plan = plan;
     this.scope = scope;
+    this.own = own;
+    this.isOfModel = isOfModel;
     const { rpm, rpd, tpm, tpd, concurrent } = limits;
     // A typed array, because a plain array changes its representation for limits above 31 bits.
     const byMetric = new Float64Array(5);
@@ -122,14 +177,7 @@ export class Plans {
     for (const each of limits.flat()) checkLimits(each);
     this.#current = limits.map((family, tier) => {
       const before = this.#current[tier];
-      return before !== undefined && same(before.limits, family) ? before : planOf(this.#slab, tier, family);
+      return before !== undefined && same(before.limits, family) ? before : new Plan(this.#slab, tier, family);
     });
   }
 }
-
-const planOf = (slab: Slab, tier: number, limits: FamilyLimits): Plan => {
-  const kinds: Kind[] = [];
-  const plan = { tier, limits, kinds };
-  for (const [scope, each] of limits.entries()) kinds.push(new Kind(slab, plan, scope, each));
-  return plan;
-};

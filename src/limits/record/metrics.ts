@@ -27,9 +27,5 @@ export const concurrentBit = reason(concurrentRequests, 0);
 export const minuteTokensBit = reason(tokensPerMinute, 0);
 export const dayTokensBit = reason(tokensPerDay, 0);
 
-/** The bits of one scope as bits of scope 0. */
-export const ofScope = (why: number, scope: number): number =>
-  (why >> scope) & (minuteBit | dayBit | concurrentBit | minuteTokensBit | dayTokensBit);
-
 /** Bits of scope 0 as bits of another. */
 export const atScope = (bits: number, scope: number): number => bits << scope;

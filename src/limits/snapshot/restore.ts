@@ -3,9 +3,10 @@ import type { WindowRecord } from '../record/record.ts';
 import { secondMs, tenMinutesMs, type WindowTime } from '../record/time.ts';
 import { keyAlone } from '../window/attempt-journal.ts';
 import { startHalfFull } from '../window/half-full.ts';
+import { restoreModel } from '../window/models.ts';
 import { acquire, acquireOuter } from '../window/records.ts';
 import { limitSubject, type WindowStore } from '../window/window-store.ts';
-import { type ChunkFault, ChunkReader } from './snapshot-form.ts';
+import { type ChunkFault, ChunkReader, modelScope } from './snapshot-form.ts';
 
 export interface Restored {
   /** A record in several chunks counts several times. */
@@ -87,7 +88,10 @@ const readIdentity = (store: WindowStore, chunk: ChunkReader, named: Named): Win
   const scope = chunk.u8();
   const number = chunk.i32();
   const [id, project, organization] = [chunk.text(), chunk.text(), chunk.text()];
-  if (scope > store.top || id === '') return null;
+  if (id === '') return null;
+  if (scope === modelScope && store.top === 2)
+    return restoreModel(store, acquireOuter(store, 1, project, organization), id);
+  if (scope > store.top) return null;
   if (scope > 0) return acquireOuter(store, scope, id, organization);
   const key = acquire(store, limitSubject(id, project === '' ? null : project, organization));
   named.keys.set(number, key);

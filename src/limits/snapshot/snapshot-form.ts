@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib';
  * "WEIRWIN\0" | u16 version | u32 length of the chunk | f64 wall ms | u32 records | name | u32 run
  *         | u32 ms into the running second | u32 ms into the running ten minutes | i32 ms, as of the journal
  *         | u32 n | n × (i32 number of a key, i32 ms) | records … | u32 CRC-32 of all before
- * record: u8 scope | i32 number | id | project id | organization id      strings: u8 length, UTF-8; empty where there is none
+ * record: u8 scope, 3 for a model | i32 number | id | project id | organization id      strings: u8 length, UTF-8; empty where there is none
  *         u16 attempts | u32 ms since the newest | (attempts - 1) × u16 gaps, oldest first
  *         u8 n | n × (u8 seconds ago, u32 tokens) | u8 n | n × (u8 ten minutes ago, u32 requests) | the same of tokens
  * ```
@@ -17,6 +17,9 @@ const magic = Buffer.from('WEIRWIN\0');
 const version = 2;
 const lengthAt = magic.length + 2;
 const headBytes = lengthAt + 4 + 8 + 4;
+
+/** Scope of a record with a project's windows for a model, by the model's id. */
+export const modelScope = 3;
 
 export class ChunkWriter {
   #buffer = Buffer.allocUnsafe(65_536);

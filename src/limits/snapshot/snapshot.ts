@@ -4,7 +4,7 @@ import { requestsPerDay, tokensPerDay, tokensPerMinute } from '../record/metrics
 import type { WindowRecord } from '../record/record.ts';
 import { secondMs, tenMinutesMs } from '../record/time.ts';
 import type { WindowStore } from '../window/window-store.ts';
-import { ChunkWriter } from './snapshot-form.ts';
+import { ChunkWriter, modelScope } from './snapshot-form.ts';
 
 /**
  * The attempts since the last snapshot and up to `most` changed records, as one chunk; null when there is nothing. Call it
@@ -52,10 +52,10 @@ export const opening = (store: WindowStore, wallMs: Millis, nowMs: Millis): Uint
 const writeRecord = (store: WindowStore, record: WindowRecord, writer: ChunkWriter): void => {
   const { kind, parent, organization } = record;
   writer.begin();
-  writer.u8(kind.scope);
+  writer.u8(kind.isOfModel ? modelScope : kind.scope);
   writer.i32(record.number);
   writer.text(record.id);
-  writer.text(kind.scope === 0 && parent !== organization ? parent!.id : '');
+  writer.text((kind.scope === 0 && parent !== organization) || kind.isOfModel ? parent!.id : '');
   writer.text(record === organization ? '' : organization.id);
   const { ageMs, gaps } = record.attempts(store.time);
   writer.u16(record.requestsLastMinute);

@@ -11,11 +11,9 @@ import type { WindowStore } from './window-store.ts';
 export const startHalfFull = (store: WindowStore, nowMs: Millis): void => {
   store.time.set(nowMs);
   store.halfFullSince = store.time.now;
-  for (const records of store.records) {
-    for (const record of records.values()) {
-      record.advance(store.time);
-      fillToHalf(store, record);
-    }
+  for (const record of store.all()) {
+    record.advance(store.time);
+    fillToHalf(store, record);
   }
 };
 

@@ -1,4 +1,4 @@
-import type { Plan } from '../record/kind.ts';
+import type { Kind } from '../record/kind.ts';
 import type { WindowRecord } from '../record/record.ts';
 
 /**
@@ -16,7 +16,8 @@ export const nextOf = ({ key, outer }: Counted, record: WindowRecord): WindowRec
 /** An admitted request's place in flight and its reservation. A second end is reported; the sweep ends forgotten ones. */
 export class Ticket implements Counted {
   readonly key: WindowRecord;
-  readonly outer: WindowRecord | null;
+  /** From the reservation on the windows of the model, if it has limits in the project. */
+  outer: WindowRecord | null;
   /** The second of admission. */
   readonly started: number;
   isOpen = true;
@@ -24,8 +25,8 @@ export class Ticket implements Counted {
   tokens = -1;
   second = 0;
   tenMinutes = 0;
-  /** The plan whose limits bound the booking; null once the real tokens are booked. */
-  within: Plan | null = null;
+  /** The kinds of its records in their order, whose limits bound the booking; null once the real tokens are booked. */
+  within: readonly Kind[] | null = null;
   /** Neighbours in the list of open tickets. */
   older: Ticket | null = null;
   newer: Ticket | null = null;

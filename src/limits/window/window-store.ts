@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Millis } from '../../clock.ts';
+import { noOwnLimits, type OwnLimits, type OwnLimitsSource } from '../own-limits.ts';
 import { Plans } from '../record/kind.ts';
 import type { ScopeName } from '../record/metrics.ts';
 import type { WindowRecord } from '../record/record.ts';
@@ -49,7 +50,17 @@ export interface WindowStoreOptions {
   readonly plans: readonly FamilyLimits[];
   /** Index of an organization's tier in `plans`. Called when its record is made. */
   readonly tierOf: (organization: string) => number;
+  /** None by default. */
+  readonly own?: OwnLimitsSource | undefined;
   readonly report?: (trouble: Trouble) => void;
+}
+
+/** A project's windows for one model. */
+export interface ModelWindow {
+  /** Null once its limits were taken away; the record then stays until it is empty, because requests are counted in it. */
+  own: OwnLimits | null;
+  /** Null until its first request, and when it was freed. */
+  record: WindowRecord | null;
 }
 
 /** The sliding windows of one family; the operations are in files of their own. */
@@ -58,11 +69,14 @@ export class WindowStore {
   /** From the innermost to the organization. */
   readonly scopes: readonly ScopeName[];
   readonly tierOf: (organization: string) => number;
+  readonly own: OwnLimitsSource;
   readonly report: (trouble: Trouble) => void;
   readonly plans: Plans;
   readonly time = new WindowTime();
   readonly slab = new Slab();
   readonly records: readonly Map<string, WindowRecord>[];
+  /** By project, while it has a record, and model: a field of each record would take memory of every key. */
+  readonly models = new Map<string, Map<string, ModelWindow>>();
   readonly tickets = new Tickets();
   readonly journal = new AttemptJournal();
   /** Records for the next snapshot, besides the attempts in the journal. */
@@ -82,6 +96,7 @@ export class WindowStore {
     this.name = options.owner === undefined ? options.name : `${options.name}@${options.owner}`;
     this.scopes = options.scopes;
     this.tierOf = options.tierOf;
+    this.own = options.own ?? noOwnLimits;
     this.report = options.report ?? (() => {});
     this.plans = new Plans(this.slab, options.scopes.length, options.plans);
     this.records = options.scopes.map(() => new Map<string, WindowRecord>());
@@ -93,17 +108,27 @@ export class WindowStore {
   }
 
   get size(): number {
-    return this.records.reduce((sum, { size }) => sum + size, 0);
+    let size = 0;
+    for (const _ of this.#ofModels()) size++;
+    return this.records.reduce((sum, records) => sum + records.size, size);
   }
 
   find(scope: number, id: string): WindowRecord | undefined {
     return this.records[scope]?.get(id);
   }
 
-  /** Keys first. Records may come and go meanwhile. */
+  /** The inner before the outer ones. Records may come and go meanwhile. */
   *all(): Generator<WindowRecord, undefined> {
-    for (const records of this.records) yield* records.values();
+    yield* this.records[0]!.values();
+    yield* this.#ofModels();
+    for (const records of this.records.slice(1)) yield* records.values();
     return undefined;
+  }
+
+  *#ofModels(): Generator<WindowRecord> {
+    for (const models of this.models.values()) {
+      for (const { record } of models.values()) if (record !== null) yield record;
+    }
   }
 
   /** Marks a record for the next snapshot. */

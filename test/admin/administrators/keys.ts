@@ -43,6 +43,7 @@ const shownKey = (world: World, project: Project, key: Key): object => ({
   owner: { type: 'project', id: project.id, name: project.name },
   status: statusOf(key, project, world.now),
   permissions: key.permissions,
+  limits: { requests_per_minute: null, tokens_per_minute: null, requests_per_day: null, concurrent_requests: null },
 });
 
 const createKey = command({

@@ -36,6 +36,8 @@ export interface Project {
   allowedModels: readonly string[] | null;
   /** Null beside a list of what is allowed. */
   deniedModels: readonly string[] | null;
+  /** Requests a day, of its own. */
+  perDay: number | null;
   modelAliases: Readonly<Record<string, string>>;
   readonly keys: Map<string, Key>;
 }

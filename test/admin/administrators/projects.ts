@@ -87,6 +87,7 @@ const createProject = command({
           archivedAt: null,
           allowedModels: null,
           deniedModels: null,
+          perDay: null,
           modelAliases: {},
           keys: new Map(),
         };
@@ -219,6 +220,29 @@ const permitModels = command({
   },
 });
 
+const limitProject = command({
+  name: 'limit project',
+  args: fc.record({ who, target, perDay: fc.constantFrom(7, 8, null) }),
+  async run(world, { who: chosen, target: wanted, perDay }) {
+    const tenant = tenantOf(world, chosen);
+    const { ids, project, missing } = projectOf(world, chosen, wanted);
+    const refusal = missing ?? (project?.archivedAt === null ? null : '409 project_archived');
+    const one = { ...ids, rate_limit_id: 'rl-*' };
+    const body = { max_requests_per_1_day: perDay };
+    const rows = `${path}/rate_limits`;
+    const request = { method: 'POST', path: `${rows}/{rate_limit_id}`, permission: 'projects:write' } as const;
+    const answer = await expectOf(world, chosen, { ...request, ids: one, body }, refusal);
+    const isSame = project?.perDay === perDay;
+    if (answer && project) project.perDay = perDay;
+    const entry = { type: 'rate_limit.updated', resource: String(project?.id), actor: callerOf(world, chosen).id };
+    await world.happened(tenant, !answer || isSame ? [] : [entry]);
+    const read = { method: 'GET', path: rows, permission: 'projects:read', ids } as const;
+    const list = await expectOf(world, chosen, read, missing);
+    const shown = { id: 'rl-*', max_requests_per_1_day: project?.perDay ?? expect.any(Number) };
+    if (list) expect((list.body.data as object[])[0]).toMatchObject(shown);
+  },
+});
+
 const archiveProject = command({
   name: 'archive project',
   args: fc.record({ who, target }),
@@ -245,5 +269,6 @@ export const projectSteps = [
   { weight: 1, arbitrary: retrieveProject },
   { weight: 2, arbitrary: updateProject },
   { weight: 2, arbitrary: permitModels },
+  { weight: 2, arbitrary: limitProject },
   { weight: 1, arbitrary: archiveProject },
 ];

@@ -88,6 +88,12 @@ describe('a history', () => {
         rotated_from: null,
         rotated_to: null,
         windows_of: null,
+        limits: {
+          requests_per_minute: null,
+          tokens_per_minute: null,
+          requests_per_day: null,
+          concurrent_requests: null,
+        },
       },
     });
     expect((await history(`${keys}/${id}`, `at=${suspended}`)).state).toMatchObject({

@@ -10,6 +10,7 @@ import { release, settle } from '../../src/limits/settle.ts';
 import { restore } from '../../src/limits/snapshot/restore.ts';
 import { RecordSweep } from '../../src/limits/sweep.ts';
 import { retightenKey, retightenProject } from '../../src/limits/window/models.ts';
+import { retier } from '../../src/limits/window/records.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { limitSubject } from '../../src/limits/window/window-store.ts';
 import { asHeaders } from './as-headers.ts';
@@ -175,6 +176,36 @@ describe('limits of their own', () => {
     expect(isRefused(ask('m', 10))).toBe(false);
   });
 
+  test('of a model that were taken away are forgotten when nothing is counted there, beside a project in use', () => {
+    const { own, store, count } = open();
+    own.models = { m: { ...none, rpm: 5 }, other: { ...none, rpm: 5 } };
+    count(1, 'm');
+    own.models = { other: own.models.other! };
+    retightenProject(store, 'p', 0);
+    expect([...store.models.get('p')!.keys()]).toEqual(['m', 'other']);
+    count(1, 'other', day);
+    new RecordSweep(store).sweep(day + 600_000, 1_000);
+    expect([...store.models.get('p')!.keys()]).toEqual(['other']);
+  });
+
+  test('of a model follow the tier in what is told, before its next request', () => {
+    let tier: 0 | 1 = 0;
+    const models = new Map([['m', { ...none, rpm: 100 }]]);
+    const store = inferenceWindows({
+      tierOf: () => tier,
+      own: { ofKey: () => null, ofProject: () => ({ whole: null, models }) },
+    });
+    const me = limitSubject('k', 'p', 'o');
+    const ask = () => reserve(store, start(store, me, 0) as Ticket, 1_000_000, 0, 'm') as Ticket;
+    settle(store, ask(), 1_000_000);
+    const limit = () => asHeaders(quotaLines(store, me, 1_000, false, 'm'))['x-ratelimit-limit-tokens'];
+    expect(limit()).toBe('1000000');
+    tier = 1;
+    retier(store, 'o', 1_000);
+    // The key's 2 M of 2 M have less left than those of model and project.
+    expect(limit()).toBe('2000000');
+  });
+
   test('of a model that change while a request is in flight give back what was booked', () => {
     const { own, store, ask, models } = open();
     own.models = { m: { ...none, tpm: 100 } };
@@ -200,18 +231,19 @@ describe('limits of their own', () => {
 
   test('are in snapshots, also of a model whose limits were taken away since', () => {
     const { own, make, store, count } = open();
-    own.models = { m: { ...none, rpm: 5 }, gone: { ...none, rpm: 5 } };
+    own.models = { m: { ...none, rpm: 5, tpm: 25 }, gone: { ...none, rpm: 5 } };
     count(2, 'm');
-    // A chunk of its own for the first record; the attempts after it have no entry in the journal.
     const chunks = drain(store, wall, 0);
-    count(1, 'm');
+    // Refused, so that the attempt alone changes the record: it has no entry in the journal.
+    expect(count(1, 'm')).toBe(0);
+    chunks.push(...drain(store, wall, 0));
     count(4, 'gone');
     chunks.push(...drain(store, wall, 0));
     own.models = { m: own.models.m! };
     const next = make();
     expect(restore(next, chunks, wall, 0).refused).toEqual([]);
     const [found, ...others] = inspectModels(next, 'p', 'o', 0, 0);
-    expect(found?.windows.map(({ used }) => used)).toEqual([3, 3, 30]);
+    expect(found?.windows.map(({ used }) => used)).toEqual([3, 3, 20]);
     expect(others).toEqual([]);
     new RecordSweep(next).sweep(day + 1_200_000, 1_000);
     expect([next.size, next.models.size]).toEqual([0, 0]);

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fromNpm, type Kept } from '../../support/kept.ts';
-import { freshDir, type Server, startServer } from '../server.ts';
+import { eventually, freshDir, type Server, startServer } from '../server.ts';
 import { type Agent, agents, type ModelKind, type Task } from './agents.ts';
 import { startOpenAIProvider } from './openai-provider.ts';
 import { startProvider } from './provider.ts';
@@ -83,28 +83,30 @@ const perform = async (agent: Agent, task: Task, prompt: string): Promise<string
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   }
   const options = { cwd: task.home, env: environmentOf(task, agent), timeout: mostMs, killSignal: 'SIGKILL' } as const;
-  let written = '';
-  for (const [command, ...args] of agent.commands(task, prompt)) {
-    const running = run(command, args, options);
-    // Some wait for more of the prompt.
-    running.child.stdin?.end();
-    const { stdout, stderr } = await running;
-    written = `${stdout}\n${stderr}`;
-  }
-  return written;
+  const [program, ...args] = agent.command(task, prompt);
+  const running = run(program, args, options);
+  // Some wait for more of the prompt.
+  running.child.stdin?.end();
+  const { stdout, stderr } = await running;
+  return `${stdout}\n${stderr}`;
 };
 
-/** Ends what an agent has left running, which goes on in a session of its own. */
-const endAllOf = (home: string): void => {
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const isIts = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`HOME=${home}`);
-      if (isIts) process.kill(Number(pid), 'SIGKILL');
-    } catch {
-      // It has ended by itself, or is someone else's.
-    }
+const hasHome = (pid: string, home: string): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`HOME=${home}`);
+  } catch {
+    // It has ended, or is someone else's.
+    return false;
   }
 };
+
+/** Some leave a process in a session of its own behind, which writes in their home until it ends. */
+const endAllOf = (home: string): Promise<true> =>
+  eventually(() => {
+    const left = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && hasHome(name, home));
+    for (const pid of left) process.kill(Number(pid), 'SIGKILL');
+    return left.length === 0 || undefined;
+  });
 
 describe.concurrent.each(agents)('$name', (agent) => {
   test.for(agent.kinds)('calls a tool, with a model whose provider speaks %s', async (model, { skip }) => {
@@ -125,8 +127,8 @@ describe.concurrent.each(agents)('$name', (agent) => {
       const written = await perform(agent, task, `Call ${agent.asks(file)}`);
       expect(written).toMatch(/The tool said: .*Sunny in Lisbon/s);
     } finally {
-      endAllOf(home);
-      rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+      await endAllOf(home);
+      rmSync(home, { recursive: true, force: true });
     }
     const bodies = received().map(({ body }) => body);
     // Without tools it asks for a title.

@@ -15,7 +15,7 @@ export interface Task {
   readonly file: string;
 }
 
-/** A command with its arguments. */
+/** A program and its arguments. */
 type Command = readonly [string, ...string[]];
 
 export interface Agent {
@@ -31,8 +31,7 @@ export interface Agent {
   /** Files in its home, by their path. */
   settings?(task: Task): Readonly<Record<string, object | string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** One after the other; the prompt stands in the last. */
-  commands(task: Task, prompt: string): readonly Command[];
+  command(task: Task, prompt: string): Command;
   readonly differs: string;
 }
 
@@ -61,11 +60,9 @@ export const agents: readonly Agent[] = [
         'wire_api = "responses"',
       ].join('\n'),
     }),
-    commands: ({ installed, model }, prompt) => [
-      [
-        `${installed}/node_modules/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex`,
-        ...['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '-m', model, prompt],
-      ],
+    command: ({ installed, model }, prompt) => [
+      `${installed}/node_modules/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex`,
+      ...['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '-m', model, prompt],
     ],
     differs: 'A translated model needs `web_search = "disabled"`, unless it declares `web_search`.',
   },
@@ -91,8 +88,13 @@ export const agents: readonly Agent[] = [
       },
     }),
     env: { OPENCODE_DISABLE_MODELS_FETCH: '1' },
-    commands: ({ installed, model }, prompt) => [
-      [`${installed}/node_modules/opencode-linux-x64/bin/opencode`, 'run', '--pure', '-m', `weir/${model}`, prompt],
+    command: ({ installed, model }, prompt) => [
+      `${installed}/node_modules/opencode-linux-x64/bin/opencode`,
+      'run',
+      '--pure',
+      '-m',
+      `weir/${model}`,
+      prompt,
     ],
     differs: '',
   },
@@ -104,13 +106,11 @@ export const agents: readonly Agent[] = [
     kinds: ['messages', 'chat'],
     asks: (file) => `read_file {file_path: ${file}}`,
     settings: () => ({ '.qwen/settings.json': { privacy: { usageStatisticsEnabled: false } } }),
-    commands: ({ installed, url, key, model }, prompt) => [
-      [
-        process.execPath,
-        `${installed}/node_modules/@qwen-code/qwen-code/cli-entry.js`,
-        ...['--auth-type', 'openai', '--openai-base-url', url, '--openai-api-key', key],
-        ...['-m', model, '--yolo', prompt],
-      ],
+    command: ({ installed, url, key, model }, prompt) => [
+      process.execPath,
+      `${installed}/node_modules/@qwen-code/qwen-code/cli-entry.js`,
+      ...['--auth-type', 'openai', '--openai-base-url', url, '--openai-api-key', key],
+      ...['-m', model, '--yolo', prompt],
     ],
     differs: '',
   },
@@ -136,12 +136,10 @@ export const agents: readonly Agent[] = [
       },
     }),
     env: { CONTINUE_TELEMETRY_ENABLED: '0', CONTINUE_CLI_ENABLE_TELEMETRY: '0' },
-    commands: ({ installed, home }, prompt) => [
-      [
-        process.execPath,
-        `${installed}/node_modules/@continuedev/cli/dist/cn.js`,
-        ...['--config', `${home}/config.yaml`, '--auto', '-p', prompt],
-      ],
+    command: ({ installed, home }, prompt) => [
+      process.execPath,
+      `${installed}/node_modules/@continuedev/cli/dist/cn.js`,
+      ...['--config', `${home}/config.yaml`, '--auto', '-p', prompt],
     ],
     differs: '',
   },
@@ -152,13 +150,26 @@ export const agents: readonly Agent[] = [
     packages: { '@cline/cli-linux-x64': cline },
     kinds: ['messages', 'chat'],
     asks: (file) => `read_files {path: ${file}}`,
-    commands: ({ installed, url, key, model }, prompt) => {
-      const program = `${installed}/node_modules/@cline/cli-linux-x64/bin/cline`;
-      return [
-        [program, 'auth', '-p', 'openai', '-k', key, '-m', model, '-b', url],
-        [program, '-P', 'openai', '-m', model, prompt],
-      ];
+    // As `cline auth` writes it.
+    settings: ({ url, key, model }) => {
+      const settings = { provider: 'openai-compatible', apiKey: key, model, baseUrl: url };
+      const provider = { settings, updatedAt: '2026-11-26T00:00:00.000Z', tokenSource: 'manual' };
+      const content = {
+        version: 1,
+        lastUsedProvider: 'openai-compatible',
+        providers: { 'openai-compatible': provider },
+      };
+      return {
+        '.cline/data/settings/providers.json': content,
+        '.cline/data/settings/global-settings.json': { telemetryOptOut: true, autoUpdateEnabled: false },
+      };
     },
+    // Not in a hub, which every user of the machine shares by its port and which outlives the run.
+    env: { CLINE_SESSION_BACKEND_MODE: 'local' },
+    command: ({ installed, model }, prompt) => [
+      `${installed}/node_modules/@cline/cli-linux-x64/bin/cline`,
+      ...['-P', 'openai-compatible', '-m', model, prompt],
+    ],
     differs: '',
   },
 ];

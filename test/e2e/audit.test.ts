@@ -85,6 +85,12 @@ const folded = (events: readonly Event[]): Json => {
     rotated_from: null,
     rotated_to: null,
     windows_of: null,
+    limits: {
+      requests_per_minute: null,
+      tokens_per_minute: null,
+      requests_per_day: null,
+      concurrent_requests: null,
+    },
   };
   return { last_event: `${key}@${events.at(-1)!.revision}`, status, fields };
 };

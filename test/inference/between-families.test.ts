@@ -181,6 +181,12 @@ describe.each([false, true])('a user who says nothing, streamed: %s', (stream) =
     expect(sent.messages).toEqual(messages.length === 1 ? [system] : [system, { role: 'user', content: '' }]);
   });
 
+  test('empty instructions alone are an empty text', async () => {
+    const messages = [{ role: 'system', content: '' }];
+    await post('chat', { model: 'by-messages', messages, stream });
+    expect(sent.messages).toEqual([goOn]);
+  });
+
   test('after an answer it is a turn of its own', async () => {
     const messages = [user, { role: 'assistant', content: 'Hi' }, { role: 'user', content: '' }];
     await post('chat', { model: 'by-messages', messages, stream });

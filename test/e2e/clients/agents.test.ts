@@ -113,7 +113,7 @@ const endAllAt = (home: string): Promise<true> =>
     () => 'what the agent has left running has not ended',
   );
 
-describe.concurrent.each(agents)('$name', (agent) => {
+describe.each(agents)('$name', (agent) => {
   test.for(agent.kinds)('calls a tool, with a model whose provider speaks %s', async (model, { skip }) => {
     const kept = installed.get(agent)!;
     if ('missing' in kept) return skip(`${agent.name} cannot be had here: ${kept.missing}`);

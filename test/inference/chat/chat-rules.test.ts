@@ -126,7 +126,7 @@ describe('is refused by name', () => {
     ['no model', { messages: usual.messages }, 'validation_failed', 'model'],
     ['no messages', { model: 'm', messages: [] }, 'validation_failed', 'messages'],
     ['no user', { ...usual, messages: [{ role: 'assistant', content: 'x' }] }, 'validation_failed', 'messages'],
-    ['nothing said', { ...usual, messages: [{ role: 'system', content: '' }] }, 'validation_failed', 'messages'],
+    ['nothing said', { ...usual, messages: [{ role: 'assistant', content: '' }] }, 'validation_failed', 'messages'],
     [
       'a role that is none',
       { ...usual, messages: [{ role: 'robot', content: 'x' }] },

@@ -50,7 +50,9 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
     if (isFault(made)) return made;
     items.push({ place, role: roleOf(message), name: speakerOf(message), made: cached(made, message.cache_control) });
   }
-  const conversation = conversationOf(items);
+  // Empty instructions alone are an empty turn of the user.
+  const isEmpty = items.every(({ role, made }) => role === 'system' && made.length === 0);
+  const conversation = conversationOf(isEmpty ? [{ ...items[0]!, role: 'user' }] : items);
   if (conversation.messages.length === 0 && conversation.system === null) return nothingOfUser(names.list);
   const undecided = choiceBesideSearch(chat);
   if (undecided !== null) return undecided;

@@ -40,7 +40,6 @@ const names: Names = {
 export const responsesToMessages = (request: ResponsesBody, given: Translation): Translated | TranslationFault => {
   const { tools, places, nameOf } = flatTools(request.tools ?? []);
   const search = searchIn(request);
-  if (isFault(search)) return search;
   const items = itemsOf(request.input, given, nameOf);
   if (isFault(items)) return items;
   const { instructions, tool_choice: choice, parallel_tool_calls: parallel, text, reasoning } = request;
@@ -80,13 +79,12 @@ interface Searching {
 }
 
 /** One at most: no API of messages has more. */
-const searchIn = ({ tools, max_tool_calls: most }: ResponsesBody): Searching | TranslationFault => {
-  const [search, other] = [...(tools ?? []).entries()].flatMap(([index, tool]) =>
+const searchIn = ({ tools, max_tool_calls: most }: ResponsesBody): Searching => {
+  // Another one of them adds nothing.
+  const [search] = [...(tools ?? []).entries()].flatMap(([index, tool]) =>
     isSearchTool(tool) ? [{ path: ['tools', index], tool }] : [],
   );
   if (search === undefined) return { tools: [], places: [] };
-  if (other !== undefined)
-    return { code: 'unsupported_parameter', path: other.path, message: 'Another tool searches the web already.' };
   const { filters, search_context_size: size, user_location: location } = search.tool;
   const made = searchOf({ size, location, domains: filters?.allowed_domains, most });
   return { tools: [made], places: [search.path] };

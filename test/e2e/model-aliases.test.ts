@@ -94,7 +94,9 @@ describe('the command', () => {
     ]);
     expect(await weir('audit', 'diff', project_id, '--from', '2026-01-01')).toContain('- gpt-*');
     expect(await weir('audit', 'history', project_id)).toContain('project.models_aliased');
-    expect(await weir('audit', 'log', '--type', 'project.models_aliased')).toContain('project.updated');
+    const page = await weir('audit', 'log', '--type', 'project.models_aliased', '--wide');
+    expect(page).toContain('project.updated');
+    for (const [alias, model] of Object.entries(aliases)) expect(page).toContain(`${alias} (${model})`);
   });
 
   test('verifies a log that has them', async () => {

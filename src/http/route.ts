@@ -137,7 +137,7 @@ export interface Allowance {
 export interface RateLimitLease<P> extends Allowance {
   readonly principal: P;
   /** The organization's id, charged for the memory of the body. */
-  readonly account: string;
+  readonly organization: string;
   /** Whether a limit has refused it. */
   readonly limited: boolean;
   /** The 429 for this need. */

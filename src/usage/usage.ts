@@ -4,7 +4,7 @@ import { JournalFiles } from '../data/account/journal/files.ts';
 import { GroupCommit } from '../data/account/journal/group-commit.ts';
 import { Journal } from '../data/account/journal/journal.ts';
 import { recover } from '../data/account/journal/recover.ts';
-import { type Asked, Meter, mostOf } from '../data/account/meter.ts';
+import { Meter, mostOf, type Opening } from '../data/account/meter.ts';
 import type { Decision } from '../domain/policy/decision-events.ts';
 import type { Price } from '../domain/usage/charge.ts';
 import { settledIn } from '../domain/usage/usage-events.ts';
@@ -17,7 +17,7 @@ export interface UsageBook {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
   /** Null without credit: 402 (contract M.1). The account is to be `opened` before the upstream is asked. */
-  begin(asked: Asked): Meter | null;
+  begin(asked: Opening): Meter | null;
   decide(decision: Decision): void;
 }
 
@@ -133,7 +133,7 @@ class Usage implements OpenUsage {
     });
   }
 
-  begin(asked: Asked): Meter | null {
+  begin(asked: Opening): Meter | null {
     const price = this.#byModel.get(asked.model);
     if (price === undefined) throw new Error(`The model ${asked.model} has no price.`);
     const { organizationId, estimatedTokens, maxTokens, images, searches } = asked;

@@ -1,6 +1,6 @@
 /**
  * What clients send with the result of a tool that they have called: recorded once by running each of them from npm or PyPI
- * against a gateway, or, for those of .NET, read off their public source. Members are as they were; texts are ours and short,
+ * against a gateway, or, for those of .NET, written by hand. Members are as they were; texts are ours and short,
  * one or two tools stand for all, and what told the machine and the session is gone.
  */
 

@@ -18,7 +18,7 @@ export const allowance = (): Allowance & Account => {
 const pass = <P extends object>(principal: P): RateLimitLease<P> => ({
   ...allowance(),
   principal,
-  account: 'id' in principal ? String(principal.id) : '',
+  organization: 'id' in principal ? String(principal.id) : '',
   limited: false,
   dated: false,
   denied: undefined,

@@ -64,7 +64,7 @@ export const upstreamAt = (
   const upstream = { kind: 'anthropic', base_url: url, api_key_env: 'KEY', private_network: true, ...over };
   const entry = { id: 'm', context_length: 200_000, max_output_length: 64_000, upstream };
   const declared = loadModels(JSON.stringify({ models: [entry] }), { KEY: apiKey })[0]!.upstreams[0]!.upstream;
-  const known = { clock: systemClock, random: () => 0, sleep: () => Promise.resolve(), contextLength: 200_000 };
+  const known = { clock: systemClock, random: () => 0, sleep: () => Promise.resolve(), mostTokens: 200_000 };
   if (declared.kind === 'anthropic') return anthropicUpstream(declared, { ...known, ...dependencies });
   if (declared.kind === 'openai') return openaiUpstream(declared, { ...known, thinks: true, ...dependencies });
   throw new Error('another kind');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Credit, type Hold } from '../../src/data/account/credit.ts';
+import { Credit, type CreditHold } from '../../src/data/account/credit.ts';
 import { Meter, mostOf } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
@@ -76,7 +76,7 @@ describe('credit', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), fc.nat(200), (steps, credits) => {
         const { credit, log } = credited(credits);
-        const open: { hold: Hold; amount: number }[] = [];
+        const open: { hold: CreditHold; amount: number }[] = [];
         let unsent: Settlement[] = [];
         let [spent, made] = [0, 0];
         const held = () => open.reduce((sum, each) => sum + each.amount, 0);

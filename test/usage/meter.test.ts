@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type Asked, Meter } from '../../src/data/account/meter.ts';
+import { Meter, type Opening } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import type { Tokens } from '../../src/tokens.ts';
 import { free } from '../support/accounts.ts';
 
-const asked: Asked = {
+const asked: Opening = {
   requestId: 'req_1',
   organizationId: 'org_1',
   projectId: 'proj_1',
@@ -25,7 +25,7 @@ const tokens = (input_tokens: number, output_tokens: number, cache_read_input_to
   cache_read_input_tokens,
 });
 
-const metered = async (more: Partial<Asked> = {}) => {
+const metered = async (more: Partial<Opening> = {}) => {
   const began: object[] = [];
   const settled: Settlement[] = [];
   const time = { now: 1_000 };

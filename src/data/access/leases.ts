@@ -16,7 +16,7 @@ import { release } from '../../limits/settle.ts';
 import { isRefused, type Refused, type Ticket } from '../../limits/window/ticket.ts';
 import type { LimitSubject, WindowStore } from '../../limits/window/window-store.ts';
 import { Account } from '../account/account.ts';
-import type { Asked, Meter } from '../account/meter.ts';
+import type { Meter, Opening } from '../account/meter.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts';
 
@@ -24,7 +24,7 @@ export interface Accounts {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
   /** Null without credit. */
-  begin(asked: Asked): Meter | null;
+  begin(asked: Opening): Meter | null;
 }
 
 const noCredit = refusal('insufficient_credits');
@@ -52,7 +52,7 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
     this.who = who;
   }
 
-  get account(): string {
+  get organization(): string {
     return this.principal.organizationId;
   }
 
@@ -140,7 +140,7 @@ export class InferenceLease extends TicketLease {
     return noRoom(this.accounts.whyFull ?? 'their accounts cannot be written');
   }
 
-  private asked(metered: Metered): Asked {
+  private asked(metered: Metered): Opening {
     const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
     const { requestId, model, requestedModel, api, estimatedTokens, images, searches, maxTokens } = metered;
     // Member by member: a spread costs a microsecond per request.

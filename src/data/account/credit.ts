@@ -14,7 +14,7 @@ const add = (sums: Map<string, number>, of: string, amount: number): void => {
 };
 
 /** Reserved for a request in flight, of everybody in a list. */
-export class Hold {
+export class CreditHold {
   readonly #held: Map<string, number>;
   readonly #of: readonly string[];
   #microDollars: number;
@@ -53,10 +53,10 @@ export class Credit {
   }
 
   /** Of all in the list or of none: null if a balance does not cover it beside other holds. */
-  hold(of: readonly string[], microDollars: number): Hold | null {
+  hold(of: readonly string[], microDollars: number): CreditHold | null {
     // Free requests are allowed even with debts.
     if (microDollars > 0 && of.some((each) => this.#freeOf(each) < microDollars)) return null;
-    return new Hold(this.#held, of, microDollars);
+    return new CreditHold(this.#held, of, microDollars);
   }
 
   #freeOf(organizationId: string): number {

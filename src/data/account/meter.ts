@@ -3,11 +3,11 @@ import type { Clock, Millis } from '../../clock.ts';
 import { microDollarsOf, mostMicroDollarsOf, type Price } from '../../domain/usage/charge.ts';
 import type { Settlement, UsageSource } from '../../domain/usage/usage-events.ts';
 import { inputOf, noTokens, type Usage } from '../../tokens.ts';
-import type { Credit, Hold } from './credit.ts';
+import type { Credit, CreditHold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';
 import type { GroupCommit } from './journal/group-commit.ts';
 
-export interface Asked {
+export interface Opening {
   readonly requestId: string;
   readonly model: string;
   /** The alias that the client sent for it, if any. */
@@ -48,19 +48,19 @@ const largest = Number.MAX_SAFE_INTEGER;
 const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count), largest) : 0);
 
 export interface MeterOptions {
-  readonly asked: Asked;
+  readonly asked: Opening;
   readonly price: Price;
   readonly journal: Pick<GroupCommit, 'begin' | 'settle'>;
   readonly clock: Clock;
   readonly credit: Pick<Credit, 'settled'>;
-  readonly hold: Pick<Hold, 'become' | 'release'> | null;
+  readonly hold: Pick<CreditHold, 'become' | 'release'> | null;
   /** Of a request that ends without an answer; default 499. */
   readonly cutStatus?: () => number;
 }
 
 /** Settled once by the first of the answer's end and the request's (contract M.2). */
 export class Meter {
-  readonly #asked: Asked;
+  readonly #asked: Opening;
   readonly #price: Price;
   readonly #journal: Pick<GroupCommit, 'settle'>;
   readonly #clock: Clock;

@@ -32,12 +32,12 @@ export interface PolicyGuard {
   /** Null without policies in force, for two look-ups; a refusal for an invalid name. */
   meet(caller: PolicyCaller, named: readonly string[] | null | undefined): EffectivePolicies | Refusal | null;
   /** By the result of `meet`. A blocked request may not leave the gateway. */
-  judge(asked: Judged): Outcome | Promise<Outcome>;
+  judge(asked: ToJudge): Outcome | Promise<Outcome>;
   /** Judges the complete answer. */
-  judgeAnswer(asked: Judged, answer: ResponseText): Outcome | Promise<Outcome>;
+  judgeAnswer(asked: ToJudge, answer: ResponseText): Outcome | Promise<Outcome>;
 }
 
-export interface Judged {
+export interface ToJudge {
   readonly policies: EffectivePolicies;
   readonly caller: PolicyCaller;
   readonly named: readonly string[];
@@ -80,7 +80,7 @@ export const policyGuard = (parts: {
 
   const judge = (
     direction: 'request' | 'response',
-    { caller, named, requestId, policies }: Judged,
+    { caller, named, requestId, policies }: ToJudge,
     view: RuleView,
   ): Outcome | Promise<Outcome> => {
     const those: readonly PolicyInForce[] = policies[direction];

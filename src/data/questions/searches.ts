@@ -1,6 +1,7 @@
 import { type Document, Kind } from '../../json/document.ts';
 import { named } from '../../json/names.ts';
 import type { Model } from '../upstream/models/models.ts';
+import type { WebSearch } from '../upstream/web-search.ts';
 import { isPricedIn } from './priced.ts';
 
 const { type, max_uses: uses } = named('type', 'max_uses');
@@ -21,6 +22,10 @@ export const boundedBy = (tape: Document, entry: number, otherwise: number): num
   const bound = tape.number(entry) ?? -1;
   return Number.isInteger(bound) && bound >= 0 ? Math.min(bound, otherwise) : otherwise;
 };
+
+/** That a translated request allows (contract M.4). */
+export const searchesBy = (model: Model, { max_uses: bound = unnamed }: WebSearch): number =>
+  pricesSearches(model) ? Math.min(bound, mostSearches) : mostSearches;
 
 /** That a tool allows (contract M.4). @param isBounded whether the API has a bound for one tool */
 export const searchesOf = (tape: Document, tool: number, isBounded: boolean): number => {

@@ -4,7 +4,7 @@ import type { Hold } from '../../http/route.ts';
 import type { AnswerCount } from '../account/answer-count.ts';
 import type { GenerateOptions } from '../upstream/port.ts';
 import type { AnswerForm } from './answer-form.ts';
-import type { AnswerWatch } from './answer-watch.ts';
+import type { AnswerJudge } from './answer-judge.ts';
 import type { After } from './event-output.ts';
 
 /** What remains of a request given to its upstream, without the request, which may be large. */
@@ -17,7 +17,7 @@ export interface Generation {
   readonly trace: GenerateOptions['trace'];
   readonly signal: Cancellation;
   /** Null without response policies. */
-  readonly watch: AnswerWatch | null;
+  readonly watch: AnswerJudge | null;
 }
 
 export interface Timing {

@@ -1,7 +1,7 @@
 import { statusOf } from '../../http/error-envelopes.ts';
 import type { StreamCount } from '../account/answer-count.ts';
 import type { Chunk, PassedEvents } from '../upstream/port.ts';
-import { type AnswerWatch, judgeLater } from './answer-watch.ts';
+import { type AnswerJudge, judgeLater } from './answer-judge.ts';
 import type { Generation } from './generation.ts';
 import { type Kept, KeptChunks, KeptEvents } from './kept.ts';
 import { chunkCounter } from './pieces.ts';
@@ -17,7 +17,7 @@ interface Stage<T> {
 /** Yields, already charged, only when all are there and allowed. @throws AnswerWithheld */
 async function* held<T>(
   pieces: AsyncIterable<T>,
-  watch: AnswerWatch,
+  watch: AnswerJudge,
   generation: Generation,
   { kept, count }: Stage<T>,
 ): AsyncGenerator<T> {
@@ -33,7 +33,7 @@ async function* held<T>(
 
 async function* watched<T>(
   pieces: AsyncIterable<T>,
-  watch: AnswerWatch,
+  watch: AnswerJudge,
   { requestId }: Generation,
   { kept }: Stage<T>,
 ): AsyncGenerator<T> {
@@ -47,14 +47,14 @@ async function* watched<T>(
   }
 }
 
-export const watchedChunks = (chunks: AsyncIterable<Chunk>, generation: Generation): AsyncIterable<Chunk> => {
+export const judgedChunks = (chunks: AsyncIterable<Chunk>, generation: Generation): AsyncIterable<Chunk> => {
   const { watch, hold } = generation;
   if (watch === null) return chunks;
   const stage = { kept: new KeptChunks(watch, hold), count: chunkCounter() };
   return (watch.holds ? held : watched)(chunks, watch, generation, stage);
 };
 
-export const watchedEvents = (
+export const judgedEvents = (
   pieces: AsyncIterable<PassedEvents>,
   generation: Generation,
 ): AsyncIterable<PassedEvents> => {

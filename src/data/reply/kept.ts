@@ -5,9 +5,9 @@ import { inputOf } from '../../rules/text/answer-text.ts';
 import type { ResponseText } from '../../rules/text/request-text.ts';
 import type { Chunk, Delta, PassedEvents } from '../upstream/port.ts';
 import { appended } from '../upstream/transport/appended.ts';
-import { type AnswerWatch, answerOf, type Ending } from './answer-watch.ts';
+import { type AnswerJudge, answerOf, type Ending } from './answer-judge.ts';
 
-type Watch = Pick<AnswerWatch, 'endpoint'>;
+type Watch = Pick<AnswerJudge, 'endpoint'>;
 
 /** Streamed answers kept in one copy for policies, as far as the memory budget allows. */
 export abstract class Kept<T> {

@@ -16,9 +16,9 @@ import type {
 } from '../upstream/port.ts';
 import { writtenBytesIn } from '../upstream/transport/told.ts';
 import type { AnswerForm } from './answer-form.ts';
-import { type AnswerWatch, answerOf, judgeWhole, passedText } from './answer-watch.ts';
+import { type AnswerJudge, answerOf, judgeWhole, passedText } from './answer-judge.ts';
 import type { Generation, Timing } from './generation.ts';
-import { watchedChunks, watchedEvents } from './held.ts';
+import { judgedChunks, judgedEvents } from './held.ts';
 import { firstPiece, type Piece, translatedPieces } from './pieces.ts';
 import { inTime } from './slow-start.ts';
 import { streamAnswer } from './stream.ts';
@@ -40,7 +40,7 @@ interface WholeKind<T> {
   readonly written: (answer: T) => number;
   readonly body: (answer: T, form: AnswerForm) => object | string | Uint8Array;
   /** As policies read it. */
-  readonly text: (answer: T, watch: AnswerWatch) => ResponseText;
+  readonly text: (answer: T, watch: AnswerJudge) => ResponseText;
 }
 
 const translatedWhole: WholeKind<Answer> = {
@@ -123,7 +123,7 @@ export const translatedReply = (
   const options = optionsOf(generation);
   if (!isStreamed) return wholeReply(upstream.answer(request, options), translatedWhole, generation);
   const { form, estimatedTokens, hold } = generation;
-  const chunks = watchedChunks(upstream.stream(request, options), generation);
+  const chunks = judgedChunks(upstream.stream(request, options), generation);
   return streamedReply(translatedPieces(chunks, form.events(estimatedTokens, hold)), generation, timing);
 };
 
@@ -137,7 +137,7 @@ export const passedReply = (
 ): Promise<Reply> => {
   const options = optionsOf(generation);
   if (!isStreamed) return wholeReply(passing.answer(request, options), passedWhole, generation);
-  const pieces = watchedEvents(passing.stream(request, options), generation);
+  const pieces = judgedEvents(passing.stream(request, options), generation);
   return streamedReply(pieces[Symbol.asyncIterator](), generation, timing);
 };
 

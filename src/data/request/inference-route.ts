@@ -9,7 +9,7 @@ import { AnswerCount } from '../account/answer-count.ts';
 import type { EffectivePolicies } from '../policy/effective.ts';
 import { noPolicies, type PolicyGuard } from '../policy/guard.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
-import type { AnswerWatch } from '../reply/answer-watch.ts';
+import type { AnswerJudge } from '../reply/answer-judge.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
 import type { Timing } from '../reply/generation.ts';
 import { passedHeaders } from '../reply/passed-headers.ts';
@@ -86,7 +86,7 @@ class Asking<Said> {
   }
 
   /** @param watch null without response policies */
-  answer(watch: AnswerWatch | null): Reply | Promise<Reply> {
+  answer(watch: AnswerJudge | null): Reply | Promise<Reply> {
     const { family, passedHeaders: passedNames = [] } = this.#way.api;
     const { head } = this.#call;
     const headers = 'body' in this.#admitted.sent ? passedHeaders(head, passedNames) : {};
@@ -94,7 +94,7 @@ class Asking<Said> {
     return this.#ask(headers, watch);
   }
 
-  async #ask(headers: Readonly<Record<string, string>>, watch: AnswerWatch | null): Promise<Reply> {
+  async #ask(headers: Readonly<Record<string, string>>, watch: AnswerJudge | null): Promise<Reply> {
     const { api, timing, answerId } = this.#way;
     const { allowance, head, signal, watched } = this.#call;
     const { hosted, sent } = this.#admitted;

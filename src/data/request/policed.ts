@@ -5,10 +5,10 @@ import type { Family, Reply } from '../../http/route.ts';
 import { jsonText } from '../../json/exact-number.ts';
 import type { RawBody } from '../../rules/text/request-text.ts';
 import { bodyView, type RuleView } from '../../rules/text/view.ts';
-import { holdsAnswer, type Judged, looksBack, ownerOf, type PolicyCaller, type PolicyGuard } from '../policy/guard.ts';
+import { holdsAnswer, looksBack, ownerOf, type PolicyCaller, type PolicyGuard, type ToJudge } from '../policy/guard.ts';
 import type { KeptRequest } from '../policy/kept-requests.ts';
 import type { Outcome } from '../policy/outcome.ts';
-import type { AnswerWatch } from '../reply/answer-watch.ts';
+import type { AnswerJudge } from '../reply/answer-judge.ts';
 import type { Admitted } from './admission.ts';
 import type { Prepared, Sent } from './prepared.ts';
 
@@ -48,7 +48,7 @@ const withoutText = (endpoint: Api, caller: PolicyCaller): RuleView =>
 const noBody = Buffer.from('{}');
 
 /** Null without response policies, or where the answer has no text. Holds only what it needs of the request. */
-const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: Api): AnswerWatch | null => {
+const watchOf = (guard: PolicyGuard, asked: ToJudge, endpoint: Api): AnswerJudge | null => {
   const { policies, caller, named, requestId } = asked;
   if (policies.response.length === 0 || endpoint === 'embeddings') return null;
   const view = looksBack(policies) ? asked.view : withoutText(endpoint, caller);
@@ -69,9 +69,9 @@ const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): R
 /** Before anything of the request leaves the gateway (contract G.8). Usually synchronous. */
 export const policed = (
   guard: PolicyGuard,
-  asked: Judged,
+  asked: ToJudge,
   { endpoint, family }: { readonly endpoint: Api; readonly family: Family },
-  answered: (watch: AnswerWatch | null) => Reply | Promise<Reply>,
+  answered: (watch: AnswerJudge | null) => Reply | Promise<Reply>,
 ): Reply | Promise<Reply> => {
   const go = ({ refused, headers }: Outcome): Reply | Promise<Reply> => {
     if (refused !== null) return failure(refused, family, asked.requestId);

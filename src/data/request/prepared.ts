@@ -2,8 +2,11 @@ import { isRefusal, type Refusal } from '../../errors.ts';
 import type { RequestText } from '../../rules/text/request-text.ts';
 import type { TokenNeed } from '../account/counts.ts';
 import { imagesOf, pricesImages } from '../questions/images.ts';
+import { searchesBy } from '../questions/searches.ts';
+import { mostTurns } from '../questions/served-tools.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import type { GenerateRequest, WrittenRequest } from '../upstream/port.ts';
+import { webSearchIn } from '../upstream/web-search.ts';
 import type { PlaceOf } from './in-place.ts';
 
 /** What goes to the upstream: the client's own bytes with edits, a request in Weir's own form, or one that a thread has written. */
@@ -76,7 +79,8 @@ export const preparedStrictly = <Said>(
   const images = pricesImages(hosted.model)
     ? messages.reduce((sum, { content }) => sum + imagesOf(content), imagesOf(system))
     : 0;
-  // Member by member, because a spread is slow. Such requests cannot search.
+  const search = webSearchIn(request.tools);
+  // Member by member, because a spread is slow.
   return {
     model,
     modelId,
@@ -88,8 +92,9 @@ export const preparedStrictly = <Said>(
     maxTokens,
     grows,
     longest,
+    turns: search === undefined ? 1 : mostTurns,
     images,
-    searches: 0,
+    searches: search === undefined ? 0 : searchesBy(hosted.model, search),
     refusal: null,
     sent: { request, metadata },
   };

@@ -11,6 +11,7 @@ import type { Upstream } from './port.ts';
 import type { Random } from './seed.ts';
 import { simulatedUpstream } from './simulated/simulated.ts';
 import type { Sleep } from './sleep.ts';
+import { mostPassedTokens } from './transport/told.ts';
 
 export interface ConnectedModel {
   readonly model: Model;
@@ -115,15 +116,17 @@ const textOf = (declared: object): string =>
 
 const upstreamOf = (
   declared: DeclaredModel['upstreams'][number]['upstream'],
-  { context_length: contextLength, supported_features: features }: Model,
+  { context_length, supported_features: features }: Model,
   dependencies: ConnectDependencies & { readonly repeats: boolean },
 ): Upstream => {
+  // A server that searches reads the context again after each search; the account of a request has its bound.
+  const mostTokens = features.includes('web_search') ? mostPassedTokens : context_length;
   switch (declared.kind) {
     case 'simulated':
       return simulatedUpstream(declared, dependencies);
     case 'anthropic':
-      return anthropicUpstream(declared, { ...dependencies, contextLength });
+      return anthropicUpstream(declared, { ...dependencies, mostTokens });
     case 'openai':
-      return openaiUpstream(declared, { ...dependencies, contextLength, thinks: features.includes('reasoning') });
+      return openaiUpstream(declared, { ...dependencies, mostTokens, thinks: features.includes('reasoning') });
   }
 };

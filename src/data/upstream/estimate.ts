@@ -1,5 +1,6 @@
 import { ExactNumber } from '../../json/exact-number.ts';
 import type { AnswerBlock, GenerateRequest, InputBlock, Message } from './port.ts';
+import { isWebSearch } from './web-search.ts';
 
 /** Tokens that one message costs beyond its text (contract F.4). */
 export const perMessage = 8;
@@ -36,7 +37,12 @@ export const estimateInputTokens = ({ messages, system, tools = [], output_confi
     sum.bytes += textBytes(name);
     addContent(sum, content);
   }
-  for (const { name, description, input_schema: schema, ...others } of tools) {
+  for (const tool of tools) {
+    if (isWebSearch(tool)) {
+      sum.bytes += jsonBytes(tool);
+      continue;
+    }
+    const { name, description, input_schema: schema, ...others } = tool;
     sum.bytes += textBytes(name) + textBytes(description) + jsonBytes(schema);
     for (const [member, value] of Object.entries(others)) {
       const isCounted = typeof value === 'string' || (typeof value === 'object' && value !== null);

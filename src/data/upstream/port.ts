@@ -1,5 +1,6 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Usage } from '../../tokens.ts';
+import type { WebSearch } from './web-search.ts';
 
 /** In the terms of the messages API (contract G.1–G.5). Requests have been validated. */
 
@@ -69,7 +70,7 @@ export interface GenerateRequest {
   readonly top_p?: number | undefined;
   readonly top_k?: number | undefined;
   readonly stop_sequences?: readonly string[] | undefined;
-  readonly tools?: readonly Tool[] | undefined;
+  readonly tools?: readonly (Tool | WebSearch)[] | undefined;
   readonly tool_choice?: ToolChoice | undefined;
   readonly thinking?: Thinking | undefined;
   readonly output_config?:

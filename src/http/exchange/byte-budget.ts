@@ -19,20 +19,20 @@ export class ByteBudget {
     this.#share = Math.floor(most / sharedBy);
   }
 
-  /** @param account an organization's id, or empty. Returns a 503 if exceeded; then nothing is taken. */
-  take(account: string, bytes: number): Refusal | undefined {
-    const held = (this.#held.get(account) ?? 0) + bytes;
+  /** @param organization its id, or empty. Returns a 503 if exceeded; then nothing is taken. */
+  take(organization: string, bytes: number): Refusal | undefined {
+    const held = (this.#held.get(organization) ?? 0) + bytes;
     if (held > this.#share) return ofOrganization;
     if (this.used + bytes > this.#most) return ofAll;
     this.used += bytes;
-    this.#held.set(account, held);
+    this.#held.set(organization, held);
     return undefined;
   }
 
-  give(account: string, bytes: number): void {
+  give(organization: string, bytes: number): void {
     this.used -= bytes;
-    const held = this.#held.get(account)! - bytes;
-    if (held === 0) this.#held.delete(account);
-    else this.#held.set(account, held);
+    const held = this.#held.get(organization)! - bytes;
+    if (held === 0) this.#held.delete(organization);
+    else this.#held.set(organization, held);
   }
 }

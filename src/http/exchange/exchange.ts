@@ -52,7 +52,7 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
   /** The start of the present state, or the last progress in it. */
   private since = 0;
   private isCounted = false;
-  /** Bytes of the answer charged to the account until the request is settled. */
+  /** Bytes of the answer charged to the organization until the request is settled. */
   private heldOfAnswer = 0;
   private lingered = 0;
   private canceller: Canceller | undefined;
@@ -88,7 +88,7 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
   private settle(): void {
     this.request.lease?.end();
     this.request.release();
-    if (this.heldOfAnswer > 0) this.traffic.answers.give(this.request.account, this.heldOfAnswer);
+    if (this.heldOfAnswer > 0) this.traffic.answers.give(this.request.organization, this.heldOfAnswer);
     this.heldOfAnswer = 0;
     this.watched?.ends(this.request.lease?.principal);
     this.watched = undefined;
@@ -283,7 +283,7 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
   hold(bytes: number): Refusal | undefined {
     // The request is over and its upstream stopped: it would release nothing.
     if (this.state === 'done') return undefined;
-    const refused = this.traffic.answers.take(this.request.account, bytes);
+    const refused = this.traffic.answers.take(this.request.organization, bytes);
     if (refused === undefined) this.heldOfAnswer += bytes;
     return refused;
   }

@@ -52,8 +52,8 @@ export class IncomingRequest<P> {
   }
 
   /** The organization's id, or empty. */
-  get account(): string {
-    return this.lease?.account ?? '';
+  get organization(): string {
+    return this.lease?.organization ?? '';
   }
 
   get hasBody(): boolean {
@@ -104,7 +104,7 @@ export class IncomingRequest<P> {
       if (verdict === undefined) most = maxDropped;
       else if (verdict instanceof Admission) most = target.bodyLimit;
     }
-    this.body = new RequestBody(most, framing.length, traffic.bodies, this.account);
+    this.body = new RequestBody(most, framing.length, traffic.bodies, this.organization);
     return !(verdict instanceof Admission) && framing.length > maxDropped
       ? this.unread('request_too_large')
       : undefined;

@@ -7,23 +7,23 @@ export const maxDropped = 1024 * 1024;
 const leastCapacity = 16 * 1024;
 export const noBytes: Buffer = Buffer.alloc(0);
 
-/** Keeps what arrives of a body, charged to an account, or drops it. */
+/** Keeps what arrives of a body, charged to an organization, or drops it. */
 export class RequestBody {
   /** 0: the body is dropped. */
   private most: number;
   private readonly announced: number;
   private readonly budget: ByteBudget;
-  private readonly account: string;
+  private readonly organization: string;
   private buffer: Buffer = noBytes;
   private size = 0;
   private dropped = 0;
 
   /** @param most bytes to keep. @param announced length, or -1 */
-  constructor(most: number, announced: number, budget: ByteBudget, account: string) {
+  constructor(most: number, announced: number, budget: ByteBudget, organization: string) {
     this.most = most;
     this.announced = announced === -1 ? most : announced;
     this.budget = budget;
-    this.account = account;
+    this.organization = organization;
   }
 
   /** Returns the 413, or the 503 if requests in flight hold too much: then nothing of the body is kept. */
@@ -33,7 +33,7 @@ export class RequestBody {
       this.dropped += chunk.byteLength;
       return undefined;
     }
-    const refused = size > this.most ? refusedBody(this.most) : this.budget.take(this.account, chunk.byteLength);
+    const refused = size > this.most ? refusedBody(this.most) : this.budget.take(this.organization, chunk.byteLength);
     if (refused) {
       this.release();
       this.most = 0;
@@ -71,7 +71,7 @@ export class RequestBody {
   }
 
   release(): void {
-    if (this.size > 0) this.budget.give(this.account, this.size);
+    if (this.size > 0) this.budget.give(this.organization, this.size);
     this.size = 0;
     this.buffer = noBytes;
   }

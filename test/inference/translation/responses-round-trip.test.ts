@@ -20,6 +20,7 @@ import type {
   Message,
 } from '../../../src/data/upstream/port.ts';
 import { chunksOf } from '../../../src/data/upstream/simulated/chunks.ts';
+import { functionsIn } from '../../../src/data/upstream/web-search.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
 import { dataOf } from '../../upstream/data-of.ts';
 import { assemble } from '../../upstream/requests.ts';
@@ -58,7 +59,7 @@ const responsesOf = ({
     top_p,
     input: [...instructed, ...messages.flatMap(itemsOf)],
     ...(typeof system === 'string' && { instructions: system }),
-    tools: tools?.map(({ name, description, input_schema }) => ({
+    tools: functionsIn(tools)?.map(({ name, description, input_schema }) => ({
       type: 'function',
       name,
       description,
@@ -167,6 +168,7 @@ describe('an answer', () => {
       createdAt: 1,
       repeated: repeatedOf({ model: 'm', input: 'Hello' }),
       asSummary,
+      searches: false,
       called: new Map(),
       now: () => 2,
     });

@@ -8,6 +8,7 @@ import { repeatedOf } from '../../../src/data/api/responses/response-text.ts';
 import { responsesRoute } from '../../../src/data/api/responses/responses.ts';
 import { responsesForm } from '../../../src/data/api/responses/responses-form.ts';
 import { packThought } from '../../../src/data/api/responses/thought.ts';
+import { readMessage } from '../../../src/data/upstream/anthropic/anthropic-blocks.ts';
 import { anthropicRequest } from '../../../src/data/upstream/anthropic/anthropic-request.ts';
 import { readCompletion } from '../../../src/data/upstream/openai/chat-completion.ts';
 import { chatRequest } from '../../../src/data/upstream/openai/chat-request.ts';
@@ -521,9 +522,9 @@ const route = { chat: chatRoute, responses: responsesRoute };
 const inputs = { chat: { messages: [{ role: 'user', content: 'x' }] }, responses: { input: 'x' } };
 type Api = keyof typeof route;
 
-const asked = async (api: Api, fields: object) => {
+const asked = async (api: Api, fields: object, of: object = {}) => {
   const upstream = new ScriptedUpstream();
-  const { status, body } = await send(route[api](routing(upstream, api)), {
+  const { status, body } = await send(route[api](routing(upstream, api, of)), {
     model: 'm',
     ...inputs[api],
     ...fields,
@@ -540,6 +541,21 @@ const reaches = async (messages: readonly object[], expected: Fields): Promise<v
   const { request: got } = await asked('chat', { messages });
   const { system, messages: arrived } = anthropicRequest(got as unknown as GenerateRequest);
   expect({ system, messages: arrived }).toEqual({ system: undefined, ...expected });
+};
+
+const search = { type: 'web_search_20250305', name: 'web_search' };
+/** What a server of the messages API is sent for a search. */
+const searchesBy = async (api: Api, fields: object, expected: Fields): Promise<void> => {
+  const { request: got } = await asked(api, fields, { supported_features: ['web_search'] });
+  expect(anthropicRequest(got as unknown as GenerateRequest).tools).toEqual([expected]);
+  expect((await asked(api, fields)).status).toBe(400);
+};
+const searched = (): void => {
+  const use = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };
+  const found = { type: 'web_search_tool_result', tool_use_id: 's', content: [] };
+  const content = [text('a'), use, found, { ...text('b'), citations: [{}] }];
+  const message = { type: 'message', content, stop_reason: 'end_turn', usage: {} };
+  expect(readMessage(JSON.stringify(message), 1000).content).toEqual([text('a'), text('b')]);
 };
 
 const unbounded = (api: Api) => () => arrives(api, {}, { max_tokens: 999_990 });
@@ -659,6 +675,12 @@ const fromChat: Examples = {
       { messages: [user('x'), { role: 'assistant', refusal: 'No.' }, user('y')] },
       { messages: [{}, { content: [text('No.')] }, {}] },
     ),
+  '`web_search_options`': async () => {
+    const approximate = { city: 'Porto' };
+    const user_location = { type: 'approximate', approximate };
+    const asked = { web_search_options: { search_context_size: 'low', user_location } };
+    await searchesBy('chat', asked, { ...search, user_location: { type: 'approximate', ...approximate } });
+  },
   '`reasoning_effort`': efforts('chat', (reasoning_effort) => ({ reasoning_effort })),
   '`response_format`': () =>
     arrives(
@@ -679,6 +701,7 @@ const form = {
       createdAt: 1,
       repeated: repeatedOf({ model: 'm', input: 'x' }),
       asSummary: false,
+      searches: false,
       called: new Map(),
       now: () => 2,
     }),
@@ -695,6 +718,7 @@ const toChatClient: Examples = {
     expect(written('chat').choices[0].message).toMatchObject({ content: 'ab', tool_calls: [{ id: 'c', ...called }] }),
   'several blocks of text': () => expect(written('chat').choices[0].message.content).toBe('ab'),
   thinking: () => expect(JSON.stringify(written('chat'))).not.toContain('Hm.'),
+  'searches and their results, citations': searched,
   '`end_turn`, `stop_sequence`, `max_tokens`, `tool_use`': () =>
     expect(reasons.map((stop_reason) => written('chat', { stop_reason }).choices[0].finish_reason)).toEqual([
       'stop',
@@ -796,6 +820,13 @@ const fromResponses: Examples = {
     }
   },
   '`reasoning.effort`': efforts('responses', (effort) => ({ reasoning: { effort } })),
+  'a `web_search` tool': async () => {
+    const user_location = { type: 'approximate', city: 'Porto' };
+    const filters = { allowed_domains: ['a.example'] };
+    const tools = [{ type: 'web_search', search_context_size: 'low', user_location, filters }];
+    const made = { ...search, ...filters, user_location, max_uses: 3 };
+    await searchesBy('responses', { tools, max_tool_calls: 3 }, made);
+  },
   'functions in a `namespace`': () =>
     arrives(
       'responses',
@@ -827,6 +858,7 @@ const toResponsesClient: Examples = {
       { type: 'message', content: [{ text: 'b' }] },
       functionCall,
     ]),
+  'searches and their results, citations': searched,
   '`end_turn`, `stop_sequence`, `tool_use`': () => {
     for (const stop_reason of ['end_turn', 'stop_sequence', 'tool_use'] as const)
       expect(written('responses', { stop_reason }).status).toBe('completed');

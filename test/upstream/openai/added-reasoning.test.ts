@@ -1,5 +1,6 @@
+import { json } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
-import type { GenerateOptions, PassedRequest } from '../../../src/data/upstream/port.ts';
+import type { GenerateOptions, GenerateRequest, PassedRequest } from '../../../src/data/upstream/port.ts';
 import { type Mock, serve, upstreamAt } from '../mock.ts';
 
 const body = Buffer.from('{"include":["reasoning.encrypted_content"],"model":"m","input":"x"}');
@@ -14,6 +15,33 @@ const askedOf = (mock: Mock, signal: AbortSignal, over: object = {}) => {
   const upstream = upstreamAt(mock.url, { kind: 'openai', apis: ['chat', 'responses'], ...over });
   return upstream.passing!.responses!.answer(passed, { signal, requestId: 'req_1' } as GenerateOptions);
 };
+
+test.each([
+  ['whole', false],
+  ['streamed', true],
+])('a translated request is asked without it too, %s, and from then on never with it', async (_, stream) => {
+  const includes: unknown[] = [];
+  const response = {
+    status: 'completed',
+    output: [{ type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }],
+  };
+  server = await serve(async (asked, answer) => {
+    const { include } = (await json(asked)) as { include?: unknown };
+    includes.push(include);
+    if (include !== undefined) answer.writeHead(400, { 'content-type': 'application/json' }).end(refusal);
+    else if (stream) answer.end(`data: ${JSON.stringify({ type: 'response.completed', response })}\n\n`);
+    else answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(response));
+  });
+  const upstream = upstreamAt(server.url, { kind: 'openai', apis: ['responses'] });
+  const options = { signal: new AbortController().signal, requestId: 'req_1' } as GenerateOptions;
+  const request = { model: 'm', max_tokens: 20, messages: [{ role: 'user', content: 'x' }] } as GenerateRequest;
+  for (let i = 0; i < 2; i++) {
+    const told: unknown[] = stream ? [] : [await upstream.answer(request, options)];
+    if (stream) for await (const chunk of upstream.stream(request, options)) told.push(chunk);
+    expect(JSON.stringify(told)).toContain('"Hi"');
+  }
+  expect(includes).toEqual([['reasoning.encrypted_content'], undefined, undefined]);
+});
 
 test('a client that leaves before the refusal is read is not asked for again', async () => {
   let requests = 0;

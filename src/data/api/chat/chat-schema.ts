@@ -30,6 +30,7 @@ import {
   unsupported,
   userId,
 } from '../translation/fields.ts';
+import { contextSize, whereabouts } from '../translation/web-search.ts';
 
 /** The body of `POST /v1/chat/completions` (contract G.6). Values are judged after the translation. */
 
@@ -107,6 +108,14 @@ const responseFormat = taggedUnion('type', 'unsupported_parameter', [
   namedFields({ type: z.literal('json_schema'), json_schema: namedFields(schemaFormat) }),
 ]);
 
+const webSearchOptions = namedFields({
+  search_context_size: contextSize,
+  user_location: namedFields({
+    type: z.literal('approximate').nullish(),
+    approximate: namedFields(whereabouts).nullish(),
+  }).nullish(),
+});
+
 const sequence = z.string().max(256).regex(/\S/, 'Must not be blank.');
 
 const penalty = z
@@ -142,6 +151,7 @@ const body = namedFields({
   tools: list(tool).nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
+  web_search_options: webSearchOptions.nullish(),
   response_format: responseFormat.nullish(),
   reasoning_effort: effort,
   verbosity: only('medium'),

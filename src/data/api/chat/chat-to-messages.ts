@@ -18,6 +18,7 @@ import {
   type TranslationFault,
 } from '../translation/translated.ts';
 import type { Translation } from '../translation/translated-task.ts';
+import { searchOf } from '../translation/web-search.ts';
 import type { ChatBody, ChatMessage } from './chat-schema.ts';
 
 const names: Names = {
@@ -51,6 +52,8 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
   }
   const conversation = conversationOf(items);
   if (conversation.messages.length === 0 && conversation.system === null) return nothingOfUser(names.list);
+  const undecided = choiceBesideSearch(chat);
+  if (undecided !== null) return undecided;
   const { tool_choice: choice, parallel_tool_calls: parallel, tools, response_format: format, reasoning_effort } = chat;
   const body = {
     model: chat.model,
@@ -60,7 +63,7 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
     temperature: chat.temperature,
     top_p: chat.top_p,
     stop_sequences: typeof chat.stop === 'string' ? [chat.stop] : chat.stop,
-    tools: tools?.map(({ function: declared }) => toolOf(declared)),
+    tools: [...(tools ?? []).map(({ function: declared }) => toolOf(declared)), ...searchesOf(chat)],
     tool_choice: toolChoiceOf({
       choice: choice == null || typeof choice === 'string' ? choice : choice.function,
       parallel,
@@ -76,7 +79,27 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
   };
   const limit = chat.max_completion_tokens == null && chat.max_tokens != null ? 'max_tokens' : names.limit;
   const user = chat.safety_identifier == null ? names.user : 'safety_identifier';
-  return { body, placeOf: placesOf(conversation, { ...names, limit, user }) };
+  const placeOf = placesOf(conversation, { ...names, limit, user });
+  if (chat.web_search_options == null) return { body, placeOf };
+  const search = tools?.length ?? 0;
+  const isOfSearch = (path: Path): boolean => path[0] === 'tools' && Number(path[1]) === search;
+  return { body, placeOf: (path) => (isOfSearch(path) ? ['web_search_options'] : placeOf(path)) };
+};
+
+const searchesOf = ({ web_search_options: options }: ChatBody): Block[] => {
+  if (options == null) return [];
+  const { search_context_size: size, user_location: location } = options;
+  return [searchOf({ size, location: location && (location.approximate ?? {}) })];
+};
+
+/** A choice is of functions alone, but a search is a tool in other APIs. */
+const choiceBesideSearch = ({
+  web_search_options: options,
+  tool_choice: choice,
+}: ChatBody): TranslationFault | null => {
+  if (options == null || (choice !== 'none' && choice !== 'required')) return null;
+  const message = `${JSON.stringify(choice)} is not supported beside web_search_options.`;
+  return { code: 'unsupported_parameter', path: ['tool_choice'], message };
 };
 
 /** The call's id identifies a result; a name beside it must be the call's. */

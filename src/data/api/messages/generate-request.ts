@@ -1,6 +1,7 @@
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { CountRequest, GenerateRequest, Message, Thinking, Tool, ToolChoice } from '../../upstream/port.ts';
 import { mergeTurns } from '../../upstream/turns.ts';
+import { isWebSearch, type WebSearch } from '../../upstream/web-search.ts';
 import type { MessagesBody, MessagesCount } from './messages-schema.ts';
 import { type ThinkingInput, thinkingBudget, thinkingType } from './thinking-schema.ts';
 import { type ToolChoiceInput, type ToolsInput, toolChoiceType } from './tools-schema.ts';
@@ -35,10 +36,10 @@ const withoutNulls = ({ role, name, content, output_config }: Message): Message 
   return name == null ? message : { ...message, name };
 };
 
-const declaredTools = (tools: ToolsInput | null | undefined): readonly Tool[] | undefined =>
+const declaredTools = (tools: ToolsInput | null | undefined): readonly (Tool | WebSearch)[] | undefined =>
   tools == null || tools.length === 0
     ? undefined
-    : tools.map((tool) => ({ ...tool, description: tool.description ?? undefined }));
+    : tools.map((tool) => (isWebSearch(tool) ? tool : { ...tool, description: tool.description ?? undefined }));
 
 const toolChoice = (choice: ToolChoiceInput | null | undefined): ToolChoice | undefined => {
   if (choice == null) return undefined;

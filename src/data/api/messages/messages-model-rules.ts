@@ -1,6 +1,7 @@
 import type { Refusal } from '../../../errors.ts';
 import { bodyRefusal } from '../../request/body-refusal.ts';
 import type { Model } from '../../upstream/models/models.ts';
+import { functionsIn, isWebSearch } from '../../upstream/web-search.ts';
 import { isPrefilled } from './conversation.ts';
 import { mediaRefusal } from './media-rules.ts';
 import type { MessagesCount } from './messages-schema.ts';
@@ -23,9 +24,12 @@ const outputRefusal = (body: MessagesCount, { max_output_length: most }: Model):
 };
 
 const featureRefusal = (body: MessagesCount, { supported_features: features }: Model): Refusal | null => {
-  const refuse = (path: readonly string[], what: string) =>
+  const refuse = (path: readonly (string | number)[], what: string) =>
     bodyRefusal(body, { code: 'unsupported_parameter', path, message: `The model does not support ${what}.` });
-  if (body.tools != null && body.tools.length > 0 && !features.includes('tools')) return refuse(['tools'], 'tools');
+  const tools = body.tools ?? [];
+  if (!features.includes('tools') && functionsIn(tools) !== undefined) return refuse(['tools'], 'tools');
+  const search = features.includes('web_search') ? -1 : tools.findIndex(isWebSearch);
+  if (search !== -1) return refuse(['tools', search, 'type'], 'web_search');
   if (body.output_config?.format != null && !features.includes('structured_outputs')) {
     return refuse(['output_config', 'format'], 'structured outputs');
   }

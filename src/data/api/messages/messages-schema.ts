@@ -7,7 +7,14 @@ import { list } from './list-schema.ts';
 import { namedFields, refused } from './named-fields.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
 import { thinkingSchema, thinkingType } from './thinking-schema.ts';
-import { checkToolChoice, toolChoiceSchema, toolChoiceTogether, toolsSchema } from './tools-schema.ts';
+import {
+  checkToolChoice,
+  type ToolsInput,
+  toolChoiceSchema,
+  toolChoiceTogether,
+  toolsSchema,
+  translatedTools,
+} from './tools-schema.ts';
 
 export const maxTokens = 999_990;
 export const maxPolicies = 20;
@@ -95,10 +102,12 @@ const countBody = namedFields({ ...fields, max_tokens: fields.max_tokens.nullish
 const translatedBody = namedFields({
   ...fields,
   messages: list(translatedMessage).max(100_000).superRefine(checkTranslated),
+  tools: translatedTools.nullish(),
 });
 
-type Body = z.output<typeof body>;
-type CountBody = z.output<typeof countBody>;
+type Declared = { tools?: ToolsInput | null | undefined };
+type Body = Omit<z.output<typeof body>, 'tools'> & Declared;
+type CountBody = Omit<z.output<typeof countBody>, 'tools'> & Declared;
 
 const checkFieldsTogether = (request: CountBody, context: z.RefinementCtx): void => {
   checkToolChoice(request, context);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isWebSearch, searchName, searchType } from '../../upstream/web-search.ts';
 import { list } from './list-schema.ts';
 import { namedFields } from './named-fields.ts';
 import { taggedUnion } from './tagged-union.ts';
@@ -17,23 +18,39 @@ const customTool = z.looseObject({
   input_examples: list(z.record(z.string(), z.unknown())).nullish(),
 });
 
+/** Made of a request of another API. */
+const webSearch = z.object({
+  type: z.literal(searchType),
+  name: z.literal(searchName),
+  max_uses: z.number().optional(),
+  allowed_domains: z.array(z.string()).optional(),
+  user_location: z.record(z.string(), z.unknown()).optional(),
+  search_context_size: z.string().optional(),
+});
+
+const checkNames = (tools: readonly { readonly name: string }[], context: z.RefinementCtx): void => {
+  const names = new Set<string>();
+  // More tools are refused anyway.
+  for (const [index, { name }] of tools.slice(0, maxTools).entries()) {
+    if (names.has(name)) {
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'name'],
+        message: 'Another tool has this name.',
+        input: name,
+      });
+    }
+    names.add(name);
+  }
+};
+
 export const toolsSchema = list(taggedUnion('type', 'unsupported_tool', [customTool]))
   .max(maxTools)
-  .superRefine((tools, context) => {
-    const names = new Set<string>();
-    // More tools are refused anyway.
-    for (const [index, { name }] of tools.slice(0, maxTools).entries()) {
-      if (names.has(name)) {
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'name'],
-          message: 'Another tool has this name.',
-          input: name,
-        });
-      }
-      names.add(name);
-    }
-  });
+  .superRefine(checkNames);
+
+export const translatedTools = list(taggedUnion('type', 'unsupported_tool', [customTool, webSearch]))
+  .max(maxTools)
+  .superRefine(checkNames);
 
 /** Contract G.1. Without `type`, a `name` means `tool`, nothing means `auto`. */
 export const toolChoiceSchema = namedFields({
@@ -42,7 +59,7 @@ export const toolChoiceSchema = namedFields({
   disable_parallel_tool_use: z.boolean().nullish(),
 }).meta({ not: { properties: { type: { const: 'tool' }, name: { type: 'null' } }, required: ['type'] } });
 
-export type ToolsInput = z.output<typeof toolsSchema>;
+export type ToolsInput = z.output<typeof translatedTools>;
 export type ToolChoiceInput = z.output<typeof toolChoiceSchema>;
 
 export const toolChoiceType = ({ type, name }: ToolChoiceInput) => type ?? (name == null ? 'auto' : 'tool');
@@ -80,7 +97,7 @@ export const checkToolChoice = (body: Choosing, context: z.RefinementCtx): void 
     const path = ['tool_choice', 'name'];
     const { name } = choice;
     if (name == null) context.addIssue({ code: 'invalid_type', expected: 'string', path, input: undefined });
-    else if (!tools.some((tool) => tool.name === name)) {
+    else if (!tools.some((tool) => tool.name === name && !isWebSearch(tool))) {
       context.addIssue({ code: 'custom', path, message: 'No tool of this name is declared.', input: name });
     }
   }

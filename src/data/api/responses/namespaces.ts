@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Path } from '../translation/translated.ts';
-import type { FunctionTool, ResponsesTool } from './responses-schema.ts';
+import { type FunctionTool, isSearchTool, type ResponsesTool } from './responses-schema.ts';
 
 /** Functions of namespaces, for models that know none (contract G.7): each has one name there, which is read back. */
 
@@ -55,9 +55,13 @@ const flatNames = (taken: Set<string>): FlatTools['nameOf'] => {
   };
 };
 
-const hasNoNamespace = (tool: ResponsesTool): boolean => tool.type === 'function' || tool.name === noNamespace;
+const hasNoNamespace = (tool: ResponsesTool): boolean =>
+  tool.type === 'function' || (tool.type === 'namespace' && tool.name === noNamespace);
 
-const functionsOf = (tool: ResponsesTool): readonly FunctionTool[] => (tool.type === 'function' ? [tool] : tool.tools);
+const functionsOf = (tool: ResponsesTool): readonly FunctionTool[] => {
+  if (tool.type === 'function') return [tool];
+  return tool.type === 'namespace' ? tool.tools : [];
+};
 
 /** The description of a namespace stands before that of its first function. */
 const described = (tool: FunctionTool, before: string | null | undefined): string | null | undefined =>
@@ -70,6 +74,7 @@ export const flatTools = (tools: readonly ResponsesTool[]): FlatTools => {
   const places: Path[] = [];
   const called = new Map<string, Called>();
   for (const [index, tool] of tools.entries()) {
+    if (isSearchTool(tool)) continue;
     for (const [at, each] of functionsOf(tool).entries()) {
       if (tool.type === 'function') {
         flat.push(each);

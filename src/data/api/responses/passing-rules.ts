@@ -17,6 +17,7 @@ export interface ResponsesSaid {
   readonly repeated: Repeated | null;
   readonly asSummary: boolean;
   /** Of functions in namespaces; empty where the upstream knows these. */
+  readonly searches: boolean;
   readonly called: CalledNames;
 }
 
@@ -85,7 +86,7 @@ const inclusion = (tape: Document): Edit => {
   return tape.is(asked, Kind.array) ? tape.inserted(asked, `"${encrypted}"`) : tape.replaced(asked, `["${encrypted}"]`);
 };
 
-const passed: ResponsesSaid = { repeated: null, asSummary: false, called: new Map() };
+const passed: ResponsesSaid = { repeated: null, asSummary: false, searches: false, called: new Map() };
 
 export const passingResponses: PassingRules<ResponsesSaid> = {
   as: 'responses',

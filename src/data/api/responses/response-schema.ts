@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { either } from '../../request/either.ts';
+import { searchTypes } from './responses-schema.ts';
 
 const status = z.enum(['completed', 'incomplete']);
 const text = <const T extends string>(type: T) => z.object({ type: z.literal(type), text: z.string() });
@@ -67,7 +68,9 @@ export const strictResponse = z.strictObject({
   temperature: z.number().nullable(),
   text: z.object({ format: z.looseObject({ type: z.string() }), verbosity: z.literal('medium') }),
   tool_choice: z.union([z.string(), z.looseObject({ type: z.literal('function'), name: z.string() })]),
-  tools: z.array(z.looseObject({ type: z.enum(['function', 'namespace']), name: z.string() })),
+  tools: z.array(
+    z.looseObject({ type: z.enum(['function', 'namespace', ...searchTypes]), name: z.string().optional() }),
+  ),
   top_p: z.number().nullable(),
   truncation: z.literal('disabled'),
   frequency_penalty: z.number(),

@@ -2,7 +2,7 @@ import { jsonText } from '../../../json/exact-number.ts';
 import type { Usage } from '../../../tokens.ts';
 import type { StopReason } from '../../upstream/port.ts';
 import type { CalledNames } from './namespaces.ts';
-import type { FunctionTool, ResponsesBody, ResponsesTool } from './responses-schema.ts';
+import { type FunctionTool, isSearchTool, type ResponsesBody, type ResponsesTool } from './responses-schema.ts';
 
 /** Constant from the first event to the last. */
 export interface Repeated {
@@ -48,6 +48,7 @@ const functionOf = ({ name, description, parameters, strict }: FunctionTool): ob
 
 const toolOf = (tool: ResponsesTool): object => {
   if (tool.type === 'function') return functionOf(tool);
+  if (isSearchTool(tool)) return tool;
   const { type, name, description, tools } = tool;
   return { type, name, description: description ?? null, tools: tools.map(functionOf) };
 };
@@ -65,6 +66,8 @@ export interface ResponseEnvelope {
   readonly createdAt: number;
   readonly repeated: Repeated;
   readonly asSummary: boolean;
+  /** Whether a search of the upstream may come between its texts, and cut them where it cites. */
+  readonly searches: boolean;
   /** Of functions in namespaces. */
   readonly called: CalledNames;
   readonly now: () => number;

@@ -4,7 +4,7 @@ import type { Hold } from '../../../http/route.ts';
 import type { AnswerForm } from '../../reply/answer-form.ts';
 import { textIn } from '../../reply/kept.ts';
 import { AnswerWithheld } from '../../reply/upstream-refusal.ts';
-import type { Answer, Chunk } from '../../upstream/port.ts';
+import type { Answer, AnswerBlock, Chunk } from '../../upstream/port.ts';
 import { documentIn } from '../../upstream/transport/event-frames.ts';
 import { type Emit, type ItemEvents, itemEvents } from './item-events.ts';
 import { asCalled, itemId, outputItem } from './output-items.ts';
@@ -32,14 +32,22 @@ export const responsesForm = (envelope: ResponseEnvelope): AnswerForm => {
 
 const wholeResponse = (envelope: ResponseEnvelope, { content, stop_reason, usage }: Answer): string => {
   const status = statusAfter(stop_reason);
-  const { id, asSummary, called } = envelope;
-  const items = content.map((made, index) => {
+  const { id, asSummary, searches, called } = envelope;
+  const blocks = searches ? content.reduce(joined, []) : content;
+  const items = blocks.map((made, index) => {
     const block = asCalled(made, called);
     // Only the last item can have been cut off.
-    const ended = index === content.length - 1 ? status : 'completed';
+    const ended = index === blocks.length - 1 ? status : 'completed';
     return JSON.stringify(outputItem(block, itemId(id, block.type, index), { status: ended, asSummary }));
   });
   return responseText(envelope, status, items, usage);
+};
+
+/** Texts around a search are one message. */
+const joined = (blocks: readonly AnswerBlock[], block: AnswerBlock): readonly AnswerBlock[] => {
+  const last = blocks.at(-1);
+  if (last?.type !== 'text' || block.type !== 'text') return [...blocks, block];
+  return [...blocks.slice(0, -1), { type: 'text', text: last.text + block.text }];
 };
 
 /** Copies of the output that are kept until its end. */
@@ -49,6 +57,7 @@ const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((c
   /** Ended items, as JSON. */
   const items: string[] = [];
   let open: ItemEvents | null = null;
+  let isText = false;
   const close = (status: 'completed' | 'incomplete'): string => {
     if (open === null) return '';
     const { events, item } = open.end(status);
@@ -63,6 +72,9 @@ const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((c
         return emit('response.created', response) + emit('response.in_progress', response);
       }
       case 'block_start': {
+        const goesOn = isText && envelope.searches;
+        isText = chunk.block.type === 'text';
+        if (goesOn && isText) return '';
         // An item followed by another was not cut off.
         const before = close('completed');
         const index = items.length;

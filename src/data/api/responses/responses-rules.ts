@@ -3,7 +3,7 @@ import { translatedRules } from '../translation/translated-task.ts';
 import { flatTools } from './namespaces.ts';
 import { passingResponses, type ResponsesSaid } from './passing-rules.ts';
 import { repeatedOf } from './response-text.ts';
-import { responsesBody } from './responses-schema.ts';
+import { isSearchTool, responsesBody } from './responses-schema.ts';
 import { responsesToMessages } from './responses-to-messages.ts';
 
 export const responsesRules: RequestRules<ResponsesSaid> = {
@@ -15,6 +15,7 @@ export const responsesRules: RequestRules<ResponsesSaid> = {
     said: (request) => ({
       repeated: repeatedOf(request),
       asSummary: request.reasoning?.summary != null,
+      searches: request.tools?.some(isSearchTool) === true,
       called: flatTools(request.tools ?? []).called,
     }),
   }),

@@ -18,6 +18,7 @@ import {
   simpleChoice,
   userId,
 } from '../translation/fields.ts';
+import { approximate, contextSize } from '../translation/web-search.ts';
 import { inputItem } from './input-items.ts';
 
 /** The body of `POST /v1/responses` (contract G.7). Values are judged after the translation. */
@@ -37,8 +38,26 @@ const namespaceTool = namedFields({
   tools: list(taggedUnion('type', 'unsupported_parameter', [functionTool])),
 });
 
-const tool = taggedUnion('type', 'unsupported_parameter', [functionTool, namespaceTool]);
+export const searchTypes = [
+  'web_search',
+  'web_search_2025_08_26',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+] as const;
+const webSearchTool = namedFields({
+  type: z.enum(searchTypes),
+  filters: namedFields({ allowed_domains: list(z.string().min(1).max(256)).max(100).nullish() }).nullish(),
+  search_context_size: contextSize,
+  user_location: approximate.nullish(),
+  external_web_access: only(true),
+  search_content_types: list(only('text')).nullish(),
+});
+export type WebSearchTool = z.output<typeof webSearchTool>;
+
+const tool = taggedUnion('type', 'unsupported_parameter', [functionTool, namespaceTool, webSearchTool]);
 export type ResponsesTool = z.output<typeof tool>;
+export const isSearchTool = (given: ResponsesTool): given is WebSearchTool =>
+  given.type !== 'function' && given.type !== 'namespace';
 
 const toolChoice = textOr(
   simpleChoice,
@@ -75,7 +94,7 @@ export const responsesBody = namedFields({
   input: textOr(z.string().min(1), list(inputItem).min(1).max(100_000).meta(someUser)),
   instructions: z.string().nullish(),
   max_output_tokens: limit,
-  // Bounds server-run tools, of which there are none.
+  // Bounds searches.
   max_tool_calls: limit,
   stream: z.boolean().nullish(),
   stream_options: noObfuscation.nullish(),

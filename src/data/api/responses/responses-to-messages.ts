@@ -19,9 +19,10 @@ import {
   type TranslationFault,
 } from '../translation/translated.ts';
 import type { Translation } from '../translation/translated-task.ts';
+import { searchOf } from '../translation/web-search.ts';
 import type { InputItem, InputPart } from './input-items.ts';
 import { type FlatTools, flatTools } from './namespaces.ts';
-import type { ResponsesBody } from './responses-schema.ts';
+import { isSearchTool, type ResponsesBody } from './responses-schema.ts';
 import { unpackThought } from './thought.ts';
 
 const names: Names = {
@@ -38,6 +39,8 @@ const names: Names = {
 /** Contract G.7. */
 export const responsesToMessages = (request: ResponsesBody, given: Translation): Translated | TranslationFault => {
   const { tools, places, nameOf } = flatTools(request.tools ?? []);
+  const search = searchIn(request);
+  if (isFault(search)) return search;
   const items = itemsOf(request.input, given, nameOf);
   if (isFault(items)) return items;
   const { instructions, tool_choice: choice, parallel_tool_calls: parallel, text, reasoning } = request;
@@ -54,7 +57,7 @@ export const responsesToMessages = (request: ResponsesBody, given: Translation):
     system: conversation.system,
     temperature: request.temperature,
     top_p: request.top_p,
-    tools: tools.map(toolOf),
+    tools: [...tools.map(toolOf), ...search.tools],
     tool_choice: toolChoiceOf({ choice, parallel, tools }),
     thinking,
     output_config: {
@@ -67,14 +70,36 @@ export const responsesToMessages = (request: ResponsesBody, given: Translation):
   const user = request.safety_identifier == null ? names.user : 'safety_identifier';
   const effort = reasoning?.effort == null ? ['reasoning', 'summary'] : names.effort;
   const placeOf = placesOf(conversation, { ...names, user, effort });
-  return { body, placeOf: (path) => declaredAt(places, placeOf(path)) };
+  const declared = [...places, ...search.places];
+  return { body, placeOf: (path) => declaredAt(declared, placeOf(path)) };
+};
+
+interface Searching {
+  readonly tools: readonly Block[];
+  readonly places: readonly Path[];
+}
+
+/** One at most: no API of messages has more. */
+const searchIn = ({ tools, max_tool_calls: most }: ResponsesBody): Searching | TranslationFault => {
+  const [search, other] = [...(tools ?? []).entries()].flatMap(([index, tool]) =>
+    isSearchTool(tool) ? [{ path: ['tools', index], tool }] : [],
+  );
+  if (search === undefined) return { tools: [], places: [] };
+  if (other !== undefined)
+    return { code: 'unsupported_parameter', path: other.path, message: 'Another tool searches the web already.' };
+  const { filters, search_context_size: size, user_location: location } = search.tool;
+  const made = searchOf({ size, location, domains: filters?.allowed_domains, most });
+  return { tools: [made], places: [search.path] };
 };
 
 /** In its namespace, if it is in one. */
 const declaredAt = (places: readonly Path[], place: Path): Path => {
   const [first, index, ...rest] = place;
   const declared = first === 'tools' && index !== undefined ? places[Number(index)] : undefined;
-  return declared === undefined ? place : [...declared, ...rest];
+  if (declared === undefined) return place;
+  const [field] = rest;
+  if (field === 'max_uses') return ['max_tool_calls'];
+  return field === 'allowed_domains' ? [...declared, 'filters', field] : [...declared, ...rest];
 };
 
 const itemsOf = (

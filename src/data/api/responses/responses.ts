@@ -19,7 +19,7 @@ export const responsesRoute = (options: InferenceOptions): Route => {
     request: either('CreateResponseRequest', responsesBody, passingResponsesBody),
     response: responseObject,
     rules: responsesRules,
-    form: ({ model, said: { repeated, asSummary, called } }, id) =>
+    form: ({ model, said: { repeated, asSummary, searches, called } }, id) =>
       responsesForm({
         id,
         createdAt: now(),
@@ -27,6 +27,7 @@ export const responsesRoute = (options: InferenceOptions): Route => {
           return repeated ?? repeatedOf({ model, input: '' });
         },
         asSummary,
+        searches,
         called,
         now,
       }),

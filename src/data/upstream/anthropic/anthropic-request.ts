@@ -1,6 +1,7 @@
 import { blockWithCallId, narrowCallId } from '../call-ids.ts';
 import type { CountRequest, InputBlock, Message } from '../port.ts';
 import { mergeTurns } from '../turns.ts';
+import { isWebSearch } from '../web-search.ts';
 
 /** What is said for a user who says nothing (contract L.5): such servers need a turn of the user. */
 const goOn: readonly InputBlock[] = [{ type: 'text', text: 'Continue.' }];
@@ -12,12 +13,20 @@ export const anthropicRequest = <T extends CountRequest>(request: T): T => {
     .filter(({ role, content }) => role !== 'assistant' || content.length > 0);
   const turns = mergeTurns(said).map((turn) => (turn.content.length > 0 ? turn : { ...turn, content: goOn }));
   const messages = turns.some(({ role }) => role === 'user') ? turns : [...turns, { role: 'user', content: goOn }];
-  return { ...request, messages, system: systemOf(request.system) };
+  return { ...request, messages, system: systemOf(request.system), tools: toolsOf(request.tools) };
 };
 
 /** Without the speaker, for whom the API has no place. */
 const systemOf = (system: CountRequest['system']): CountRequest['system'] =>
   typeof system === 'string' ? system : system?.map(({ name: _, ...block }) => block as InputBlock);
+
+/** Without how much of the found is read: the API leaves that to the model. */
+const toolsOf = (tools: CountRequest['tools']): CountRequest['tools'] =>
+  tools?.map((tool) => {
+    if (!isWebSearch(tool)) return tool;
+    const { search_context_size: _, ...search } = tool;
+    return search;
+  });
 
 const messageOf = (message: Message): Message => {
   const { role, content, output_config: hint } = message;

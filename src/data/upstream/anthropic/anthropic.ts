@@ -11,22 +11,23 @@ import { countTokens } from './count-tokens.ts';
 import { passingMessages } from './passing.ts';
 
 export interface AnthropicDependencies extends EndpointDependencies {
-  readonly contextLength: number;
+  /** Bounds reported counts. */
+  readonly mostTokens: number;
 }
 
 const path = '/v1/messages';
 
 export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: AnthropicDependencies): Upstream => {
   const endpoint = new Endpoint(declared, ownHeaders, dependencies);
-  const { contextLength } = dependencies;
+  const { mostTokens } = dependencies;
   return {
     asSent: anthropicRequest,
     answer: (request, options) =>
       wholeAnswer(endpoint, { path, body: bodyOf(request, false) }, options, (document) =>
-        readMessage(textOf(document), contextLength),
+        readMessage(textOf(document), mostTokens),
       ),
     stream: (request, options) =>
-      streamedAnswer(endpoint, { path, body: bodyOf(request, true) }, options, new EventReader(contextLength)),
+      streamedAnswer(endpoint, { path, body: bodyOf(request, true) }, options, new EventReader(mostTokens)),
     countTokens: (request, options) => countTokens(endpoint, bodyOf(request), {}, options),
     written: (request, purpose) => [{ body: bodyOf(request, purpose === 'count' ? undefined : purpose === 'stream') }],
     passing: { messages: passingMessages(endpoint) },

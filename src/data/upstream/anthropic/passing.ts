@@ -6,7 +6,7 @@ import type { MessagesPassing, PassedAnswer } from '../port.ts';
 import { streamedAnswer, wholeAnswer } from '../transport/answers.ts';
 import type { Endpoint } from '../transport/endpoint.ts';
 import { within } from '../transport/fields.ts';
-import { PassedReader, type Passing } from '../transport/passed-events.ts';
+import { type PassedEvent, PassedReader } from '../transport/passed-events.ts';
 import { memberOf, mostPassedTokens, type OwnNames, ownNames, scanned, spells, toldIn } from '../transport/told.ts';
 import { errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
 import { countTokens } from './count-tokens.ts';
@@ -66,7 +66,7 @@ export class PassedMessageReader extends PassedReader {
     throw malformed('the stream ends before the message does');
   }
 
-  protected read(): Passing | null {
+  protected read(): PassedEvent | null {
     const type = tape.string(memberOf(0, 'type'));
     if (type === 'error') throw eventError(errorOf(tape.value(0)));
     if (type === 'message_start') return this.#begin(memberOf(0, 'message'));
@@ -82,7 +82,7 @@ export class PassedMessageReader extends PassedReader {
     return {};
   }
 
-  #begin(message: number): Passing {
+  #begin(message: number): PassedEvent {
     if (this.#isBegun) throw malformed('a second message_start');
     if (message === -1 || tape.kind(message) !== Kind.object) throw malformed('message is not an object');
     const edits = bothNames(message, this.own);
@@ -95,7 +95,7 @@ export class PassedMessageReader extends PassedReader {
     this.usage = withBesides(this.#told.add(told), told, mostPassedTokens);
   }
 
-  #add(text: number): Passing {
+  #add(text: number): PassedEvent {
     if (text !== -1) this.outputBytes += tape.textBytes(text);
     return { text, number: memberOf(0, 'index') };
   }

@@ -1,32 +1,30 @@
 import { lentDocument as tape } from '../../../json/document.ts';
 import { edited, removal } from '../../../json/edits.ts';
-import type { GenerateOptions, PassedRequest } from '../port.ts';
+import type { GenerateOptions } from '../port.ts';
 import type { Outgoing } from '../transport/endpoint.ts';
 import { memberOf, spells } from '../transport/told.ts';
 import { errorBodyOf } from '../transport/upstream-errors.ts';
 
-const path = '/v1/responses';
-
-/** Weir asks for encrypted reasoning in place of the storing that it takes away (contract L.1). Some models have none. */
+/** Weir asks for encrypted reasoning, because nothing is stored (contract L.1, L.3). Some models have none. */
 export class AddedReasoning {
   /** The upstream has refused it and answered without. */
   #isRefused = false;
 
-  asking(request: PassedRequest, options: GenerateOptions): readonly [Outgoing, GenerateOptions] {
-    const { body, headers, addsReasoning = false } = request;
-    if (!addsReasoning) return [{ path, body, headers }, options];
-    if (this.#isRefused) return [{ path, headers, body: withoutReasoning(body) }, options];
+  asking(asked: Outgoing, options: GenerateOptions): readonly [Outgoing, GenerateOptions] {
+    const { body } = asked;
+    if (this.#isRefused) return [{ ...asked, body: withoutReasoning(body) ?? body }, options];
     let isAskedAgain = false;
     const otherwise = (status: number, text: string): Buffer | null => {
-      isAskedAgain = isRefusalOfIt(status, text);
-      return isAskedAgain ? withoutReasoning(body) : null;
+      const other = isRefusalOfIt(status, text) ? withoutReasoning(body) : null;
+      isAskedAgain = other !== null;
+      return other;
     };
     const began = (): void => {
       this.#isRefused ||= isAskedAgain;
       options.began?.();
     };
     return [
-      { path, body, headers, otherwise },
+      { ...asked, otherwise },
       { ...options, began },
     ];
   }
@@ -42,13 +40,14 @@ const isRefusalOfIt = (status: number, text: string): boolean => {
   return param === '' ? refusals.test(message) : /^include\b/.test(param);
 };
 
-/** Nothing else changes. */
-const withoutReasoning = (body: Buffer): Buffer => {
+/** Nothing else changes. Null if it does not ask for it. */
+const withoutReasoning = (body: Buffer): Buffer | null => {
   tape.scanAny(body);
   const include = memberOf(0, 'include');
   const items = tape.items(include);
+  const added = items.find((item) => spells(item, 'reasoning.encrypted_content'));
+  if (added === undefined) return null;
   if (items.length === 1) return edited(body, [tape.removed(include)]);
-  const added = items.find((item) => spells(item, 'reasoning.encrypted_content'))!;
   const { start, end } = tape.replaced(added, '');
   return edited(body, [removal(body, start, end)]);
 };

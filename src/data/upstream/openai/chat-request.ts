@@ -2,6 +2,7 @@ import { jsonText } from '../../../json/exact-number.ts';
 import { chatCallId } from '../call-ids.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 import { mergeTurns } from '../turns.ts';
+import { functionsIn, type WebSearch, webSearchIn } from '../web-search.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 export type Content = string | readonly Fields[];
@@ -14,7 +15,8 @@ export interface ChatDialect {
 
 /** For a request that is not `inexpressible`. `src/data/api/translation/README.md` has each part. */
 export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: ChatDialect): Fields => {
-  const { model, max_tokens, messages, system, temperature, top_p, stop_sequences, tools, metadata } = request;
+  const { model, max_tokens, messages, system, temperature, top_p, stop_sequences, metadata } = request;
+  const tools = functionsIn(request.tools);
   return {
     model,
     [dialect.maxTokensName]: max_tokens,
@@ -23,6 +25,7 @@ export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: 
     top_p,
     stop: stop_sequences?.length ? stop_sequences : undefined,
     ...(tools !== undefined && { tools: tools.map(functionOf), ...choiceOf(request.tool_choice) }),
+    web_search_options: searchOptionsOf(request),
     response_format: formatOf(request.output_config),
     reasoning_effort: dialect.thinks ? effortOf(request) : undefined,
     user: metadata?.user_id,
@@ -113,6 +116,19 @@ const functionOf = ({ name, description, input_schema, strict }: Tool): Fields =
   type: 'function',
   function: { name, description, parameters: input_schema, ...(strict != null && { strict }) },
 });
+
+/** It is no tool here, so a choice of none does not exclude it. */
+const searchOptionsOf = ({ tools, tool_choice: choice }: GenerateRequest): Fields | undefined => {
+  const search = webSearchIn(tools);
+  if (search === undefined || choice?.type === 'none') return undefined;
+  return { search_context_size: search.search_context_size, user_location: locationOf(search) };
+};
+
+const locationOf = ({ user_location: location }: WebSearch): Fields | undefined => {
+  if (location === undefined) return undefined;
+  const { type, ...approximate } = location;
+  return { type, approximate };
+};
 
 const choiceOf = (choice: ToolChoice | undefined): Fields => {
   if (choice === undefined) return {};

@@ -1,18 +1,32 @@
 import type { GenerateRequest, Inexpressible, InputBlock, Message, Tool } from '../port.ts';
+import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
 import { isSignature } from './reasoning-item.ts';
 
 /** What differs between the APIs of such servers. */
 interface Expressive {
   readonly mostStops: number;
   readonly mediaInResults: boolean;
+  /** Fields of a search. */
+  readonly ofSearch: readonly string[];
+  /** Whether a search is a tool, which can be chosen. */
+  readonly choosesSearch: boolean;
   /** Of thinking. */
   readonly isSignature: (signature: unknown) => boolean;
 }
 
-const chat: Expressive = { mostStops: 4, mediaInResults: false, isSignature: (signature) => signature === '' };
+const ofSearch = ['name', 'user_location', 'search_context_size'];
+const chat: Expressive = {
+  mostStops: 4,
+  mediaInResults: false,
+  ofSearch,
+  choosesSearch: false,
+  isSignature: (signature) => signature === '',
+};
 const responses: Expressive = {
   mostStops: 0,
   mediaInResults: true,
+  ofSearch: [...ofSearch, 'allowed_domains', 'max_uses'],
+  choosesSearch: true,
   isSignature: (signature) => signature === '' || isSignature(signature),
 };
 
@@ -32,7 +46,7 @@ const inRequest = (request: GenerateRequest, api: Expressive): Inexpressible | n
   inParameters(request, api) ??
   inSystem(request.system, api) ??
   inMessages(request.messages, api) ??
-  inTools(request.tools);
+  inTools(request, api);
 
 const inParameters = (request: GenerateRequest, { mostStops }: Expressive): Inexpressible | null => {
   const { top_k, stop_sequences: stops = [], thinking, output_config: output } = request;
@@ -127,11 +141,14 @@ const inResult = (content: unknown, path: Path, api: Expressive): Inexpressible 
 /** A tool that is loaded later is loaded at once. */
 const toolFields = ['name', 'description', 'input_schema', 'strict', 'defer_loading'];
 
-const inTools = (tools: readonly Tool[] | undefined): Inexpressible | null =>
-  first(tools ?? [], (tool, at) => {
-    const strange = strangeField(tool, toolFields);
+const inTools = ({ tools, tool_choice: choice }: GenerateRequest, api: Expressive): Inexpressible | null => {
+  if (choice?.type === 'any' && !api.choosesSearch && webSearchIn(tools) !== undefined)
+    return parameter(['tool_choice'], 'The API of this model cannot require a search.');
+  return first<Tool | WebSearch>(tools ?? [], (tool, at) => {
+    const strange = strangeField(tool, isWebSearch(tool) ? api.ofSearch : toolFields);
     return strange === null ? null : parameter(['tools', at, strange], 'The API of this model has no place for it.');
   });
+};
 
 const first = <T>(items: readonly T[], find: (item: T, at: number) => Inexpressible | null): Inexpressible | null => {
   for (const [at, item] of items.entries()) {

@@ -10,8 +10,9 @@ import type {
   WrittenRequest,
 } from '../port.ts';
 import { type StreamReader, streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
-import { Endpoint, type EndpointDependencies, type OwnHeaders } from '../transport/endpoint.ts';
+import { Endpoint, type EndpointDependencies, type Outgoing, type OwnHeaders } from '../transport/endpoint.ts';
 import { bodyIn } from '../transport/written.ts';
+import { AddedReasoning } from './added-reasoning.ts';
 import { ChatChunkReader } from './chat-chunks.ts';
 import { readCompletion } from './chat-completion.ts';
 import type { CallId } from './chat-message.ts';
@@ -25,7 +26,8 @@ import { ResponseEventReader } from './responses-events.ts';
 import { responsesRequest } from './responses-request.ts';
 
 export interface OpenaiDependencies extends EndpointDependencies {
-  readonly contextLength: number;
+  /** Bounds reported counts. */
+  readonly mostTokens: number;
   /** Whether the model is declared to reason. */
   readonly thinks: boolean;
 }
@@ -39,20 +41,20 @@ interface Translator {
   events(callId: CallId): StreamReader<Chunk>;
 }
 
-const throughChat = (declared: ReachedOpenai, { contextLength, thinks }: OpenaiDependencies): Translator => ({
+const throughChat = (declared: ReachedOpenai, { mostTokens, thinks }: OpenaiDependencies): Translator => ({
   path: '/v1/chat/completions',
   inexpressible,
   request: (request, stream) => chatRequest(request, stream, { maxTokensName: declared.max_tokens_name, thinks }),
-  answer: (text, callId) => readCompletion(text, contextLength, callId),
-  events: (callId) => new ChatChunkReader(contextLength, callId),
+  answer: (text, callId) => readCompletion(text, mostTokens, callId),
+  events: (callId) => new ChatChunkReader(mostTokens, callId),
 });
 
-const throughResponses = ({ contextLength, thinks }: OpenaiDependencies): Translator => ({
+const throughResponses = ({ mostTokens, thinks }: OpenaiDependencies): Translator => ({
   path: '/v1/responses',
   inexpressible: inexpressibleInResponses,
   request: (request, stream) => responsesRequest(request, stream, thinks),
-  answer: (text, callId) => readResponse(text, contextLength, callId),
-  events: (callId) => new ResponseEventReader(contextLength, callId),
+  answer: (text, callId) => readResponse(text, mostTokens, callId),
+  events: (callId) => new ResponseEventReader(mostTokens, callId),
 });
 
 export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDependencies): Upstream => {
@@ -66,20 +68,29 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
     isTranslated: true,
     body: bodyIn(request) ?? bodyOf(request as GenerateRequest, stream),
   });
+  const reasoning = new AddedReasoning();
+  const asking = (
+    request: GenerateRequest | WrittenRequest,
+    stream: boolean,
+    options: GenerateOptions,
+  ): readonly [Outgoing, GenerateOptions] => {
+    const asked = outgoing(request, stream);
+    return isOfResponses && dependencies.thinks ? reasoning.asking(asked, options) : [asked, options];
+  };
   return {
     inexpressible: translator.inexpressible,
     answer: (request, options) =>
-      wholeAnswer(endpoint, outgoing(request, false), options, (document) =>
+      wholeAnswer(endpoint, ...asking(request, false, options), (document) =>
         translator.answer(textOf(document), callIds(options)),
       ),
     stream: (request, options) =>
-      streamedAnswer(endpoint, outgoing(request, true), options, translator.events(callIds(options))),
+      streamedAnswer(endpoint, ...asking(request, true, options), translator.events(callIds(options))),
     // The API does not count.
     written: (request, purpose) =>
       purpose === 'count' ? [null] : [{ body: bodyOf(request as GenerateRequest, purpose === 'stream') }],
     passing: {
       ...(declared.apis.includes('chat') && { chat: passingChat(endpoint) }),
-      ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint) }),
+      ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint, reasoning) }),
       ...(declared.apis.includes('embeddings') && { embeddings: passingEmbeddings(endpoint) }),
     },
     close: () => endpoint.close(),

@@ -5,7 +5,7 @@ import type { PassedAnswer, PassedRequest, Passing } from '../port.ts';
 import { streamedAnswer, wholeAnswer } from '../transport/answers.ts';
 import type { Endpoint } from '../transport/endpoint.ts';
 import { isNamed } from '../transport/event-frames.ts';
-import { type Passing as Passed, PassedReader } from '../transport/passed-events.ts';
+import { type PassedEvent as Passed, PassedReader } from '../transport/passed-events.ts';
 import {
   addTexts,
   memberOf,

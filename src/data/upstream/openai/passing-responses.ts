@@ -1,10 +1,10 @@
 import { Kind, lentDocument as tape } from '../../../json/document.ts';
 import { edited } from '../../../json/edits.ts';
 import { noTokens, type Usage } from '../../../tokens.ts';
-import type { PassedAnswer, Passing } from '../port.ts';
+import type { GenerateOptions, PassedAnswer, PassedRequest, Passing } from '../port.ts';
 import { streamedAnswer, wholeAnswer } from '../transport/answers.ts';
-import type { Endpoint } from '../transport/endpoint.ts';
-import { type Passing as Passed, PassedReader } from '../transport/passed-events.ts';
+import type { Endpoint, Outgoing } from '../transport/endpoint.ts';
+import { type PassedEvent as Passed, PassedReader } from '../transport/passed-events.ts';
 import {
   addTexts,
   memberOf,
@@ -17,21 +17,29 @@ import {
   spells,
   toldIn,
 } from '../transport/told.ts';
-import { accountFailure, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
-import { AddedReasoning } from './added-reasoning.ts';
+import { errorOf, eventError, type Hide, malformed, operatorFailure } from '../transport/upstream-errors.ts';
+import type { AddedReasoning } from './added-reasoning.ts';
 import { guessedUsage, responseUsage } from './usage.ts';
 
-export const passingResponses = (endpoint: Endpoint): Passing => {
-  const asked = new AddedReasoning();
+const path = '/v1/responses';
+
+export const passingResponses = (endpoint: Endpoint, reasoning: AddedReasoning): Passing => {
+  const asking = (
+    { body, headers, addsReasoning }: PassedRequest,
+    options: GenerateOptions,
+  ): readonly [Outgoing, GenerateOptions] => {
+    const asked = { path, body, headers };
+    return addsReasoning === true ? reasoning.asking(asked, options) : [asked, options];
+  };
   return {
     answer: (request, options) => {
       const { id, model } = request;
-      const [outgoing, own] = asked.asking(request, options);
+      const [outgoing, own] = asking(request, options);
       return wholeAnswer(endpoint, outgoing, own, (document) => passedResponse(document, { id, model }, endpoint.hide));
     },
     stream: (request, options) => {
       const { id, model } = request;
-      const [outgoing, own] = asked.asking(request, options);
+      const [outgoing, own] = asking(request, options);
       return streamedAnswer(endpoint, outgoing, own, new PassedResponseReader({ id, model }, endpoint.hide));
     },
   };
@@ -51,7 +59,7 @@ const shown = (document: Buffer, hide: Hide, response: () => number): Buffer => 
   if (!isFailed && !document.includes('"failed"')) return document;
   const hidden = Buffer.from(hide(document.toString()));
   scanned(hidden, 'the answer');
-  const failure = isFailed ? accountFailure(picked(response(), 'error')) : null;
+  const failure = isFailed ? operatorFailure(picked(response(), 'error')) : null;
   if (failure !== null) throw failure;
   return hidden;
 };

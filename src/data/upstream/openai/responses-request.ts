@@ -2,6 +2,7 @@ import { jsonText } from '../../../json/exact-number.ts';
 import { narrowCallId } from '../call-ids.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 import type { Fields } from '../transport/fields.ts';
+import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
 import { type Content, dataUrl, effortOf, failed, isJsonMode } from './chat-request.ts';
 import { reasoningItem } from './reasoning-item.ts';
 
@@ -20,7 +21,8 @@ export const responsesRequest = (request: GenerateRequest, stream: boolean, thin
     input: isAlone ? [{ role: 'system', content: instructions ?? '' }] : input,
     temperature,
     top_p,
-    ...(tools !== undefined && { tools: tools.map(functionOf), ...choiceOf(request.tool_choice) }),
+    ...(tools !== undefined && { tools: tools.map(toolOf), ...choiceOf(request.tool_choice) }),
+    max_tool_calls: webSearchIn(tools)?.max_uses,
     text: schema && { format: formatOf(schema) },
     ...(thinks && reasoningOf(request)),
     user: metadata?.user_id,
@@ -77,6 +79,13 @@ const partOf = (block: InputBlock): Fields => {
   // Some servers insist on `detail`.
   if (block.type === 'image') return { type: 'input_image', image_url: url, detail: 'auto' };
   return { type: 'input_file', filename: block.title ?? 'document.pdf', file_data: url };
+};
+
+const toolOf = (tool: Tool | WebSearch): Fields => {
+  if (!isWebSearch(tool)) return functionOf(tool);
+  const { allowed_domains: domains, search_context_size, user_location } = tool;
+  const filters = domains && { allowed_domains: domains };
+  return { type: 'web_search', filters, search_context_size, user_location };
 };
 
 /** Without `strict`, a server may take a schema for strict, and refuse it or change it. */

@@ -12,6 +12,7 @@ import {
 import { integerBetween, type Random, type Seed, seededId, seededRandom, seedOf } from '../seed.ts';
 import { countTokens } from '../tokens.ts';
 import { within } from '../transport/fields.ts';
+import { functionsIn } from '../web-search.ts';
 import { canonical } from './canonical.ts';
 import { SchemaRefusal, sampleSchema } from './json-schema.ts';
 import { findStop, firstTokens, type Prose, prose } from './simulated-text.ts';
@@ -34,7 +35,7 @@ export const simulate = (request: GenerateRequest, shape: Shape): Answer => {
   const tools = toolsToCall(request, turn, random);
   const stop =
     tools.length > 0
-      ? callTools(draft, tools, request.tools ?? [], seed, random)
+      ? callTools(draft, tools, functionsIn(request.tools) ?? [], seed, random)
       : speak(draft, request, shape, turn, random);
   return {
     content: draft.content,
@@ -77,7 +78,8 @@ const think = (draft: Draft, request: GenerateRequest, shape: Shape, turn: Turn,
 
 /** `auto`: the user names the tool. After a result the answer is text, so that conversations end. */
 const toolsToCall = (request: GenerateRequest, turn: Turn, random: Random): readonly Tool[] => {
-  const { tools = [], tool_choice: choice = { type: 'auto' } } = request;
+  const { tool_choice: choice = { type: 'auto' } } = request;
+  const tools = functionsIn(request.tools) ?? [];
   if (tools.length === 0 || choice.type === 'none' || turn.afterTools || turn.prefilled) return [];
   if (choice.type === 'tool') return tools.filter((tool) => tool.name === choice.name).slice(0, 1);
   const text = turn.text.slice(0, searched);

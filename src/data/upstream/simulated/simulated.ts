@@ -13,6 +13,7 @@ import {
 } from '../port.ts';
 import { sleep as realSleep, type Sleep } from '../sleep.ts';
 import { isWritten } from '../transport/written.ts';
+import { isWebSearch } from '../web-search.ts';
 import { chunksOf } from './chunks.ts';
 import { simulate } from './simulated-answer.ts';
 
@@ -27,6 +28,15 @@ export const simulatedUpstream = (
   { clock, sleep = realSleep }: SimulatedDependencies,
 ): Upstream => ({
   repeatable: true,
+  inexpressible: ({ tools = [] }) => {
+    const search = tools.findIndex(isWebSearch);
+    if (search === -1) return null;
+    return {
+      path: ['tools', search, 'type'],
+      message: 'A simulated model does not search.',
+      code: 'unsupported_parameter',
+    };
+  },
   async answer(request, { signal }): Promise<Answer> {
     if (signal.aborted) throw signal.reason;
     const answer = answerTo(request, declared);

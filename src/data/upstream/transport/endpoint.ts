@@ -10,7 +10,7 @@ import type { ReachedEndpoint } from '../models/model-schema.ts';
 import type { GenerateOptions, UpstreamError } from '../port.ts';
 import type { Random } from '../seed.ts';
 import { sleep as realSleep, type Sleep } from '../sleep.ts';
-import { Exchange } from './exchange.ts';
+import { UpstreamExchange } from './exchange.ts';
 import { guardedLookup, type Resolve } from './guarded-lookup.ts';
 import { type Deadlines, maxErrorBytes, maxErrorMs } from './limits.ts';
 import { RetryBudget } from './retry-budget.ts';
@@ -112,7 +112,7 @@ export class Endpoint {
   readonly hide: Hide = (text) => this.#apiKey.hideIn(text).replaceAll(this.#hostname, '[host]');
 
   /** Resolves to an unread 200 of that media type. @throws the signal's reason or an UpstreamError */
-  async post(request: Outgoing, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
+  async post(request: Outgoing, accept: string, maxBytes: number, options: GenerateOptions): Promise<UpstreamExchange> {
     const { signal } = options;
     signal.throwIfAborted();
     const totalAt = this.#clock.monotonic() + this.#deadlines.totalMs;
@@ -120,7 +120,7 @@ export class Endpoint {
     let sent = this.#request(request, accept, options);
     let { otherwise } = request;
     for (let attempt = 1; ; attempt += 1) {
-      const exchange = new Exchange(this.#pool, sent, signal, this.#deadlines, maxBytes, totalAt);
+      const exchange = new UpstreamExchange(this.#pool, sent, signal, this.#deadlines, maxBytes, totalAt);
       try {
         while (exchange.responseHead === null) await exchange.change();
         const { responseHead } = exchange;
@@ -196,7 +196,7 @@ const check = (head: ResponseHead, accept: string): void => {
 };
 
 /** A fault on the way counts as the end. */
-const readError = async (exchange: Exchange): Promise<string> => {
+const readError = async (exchange: UpstreamExchange): Promise<string> => {
   const pieces: Buffer[] = [];
   let bytes = 0;
   const timer = setTimeout(() => exchange.close(), maxErrorMs);

@@ -10,7 +10,7 @@ import { type Deadlines, maxDrainBytes, maxDrainMs, maxQueuedBytes } from './lim
 
 const late = 'The model provider did not answer in time.';
 
-export class Exchange implements Asker, Due {
+export class UpstreamExchange implements Asker, Due {
   dueAt: Millis;
   /** After a failure: whether a non-interim part of an answer had come. */
   answered = false;

@@ -10,7 +10,7 @@ import { Passage } from './passage.ts';
 import { type OwnNames, scanned } from './told.ts';
 
 /** What becomes of an event; null if it does not pass. */
-export interface Passing {
+export interface PassedEvent {
   /** Our own id and model, and what is left out. */
   readonly edits?: readonly Edit[];
   /** Written before the document of an event that changes; absent if it passes as it is. */
@@ -50,7 +50,7 @@ export abstract class PassedReader implements StreamReader<PassedEvents> {
   }
 
   /** Of the event on the tape. @throws UpstreamError for an error, or an invalid event */
-  protected abstract read(document: Buffer, frame: Buffer): Passing | null;
+  protected abstract read(document: Buffer, frame: Buffer): PassedEvent | null;
 
   /** The end of the stream in some APIs. */
   protected done(): void {}
@@ -94,7 +94,7 @@ export abstract class PassedReader implements StreamReader<PassedEvents> {
     return at + frame.length;
   }
 
-  #put(read: Passing, frame: Buffer, document: Buffer, events: Buffer, at: number): void {
+  #put(read: PassedEvent, frame: Buffer, document: Buffer, events: Buffer, at: number): void {
     const { head, edits = [], waits = false } = read;
     const written = head === undefined ? null : Buffer.from(head);
     const event =
@@ -111,7 +111,7 @@ export abstract class PassedReader implements StreamReader<PassedEvents> {
 
   /** Of an event that has to be written anew, only one that came as it is written. */
   #learn(
-    { text = -1, number = -1, padding = -1, edits = [] }: Passing,
+    { text = -1, number = -1, padding = -1, edits = [] }: PassedEvent,
     frame: Buffer,
     document: Buffer,
     head: Buffer | null,

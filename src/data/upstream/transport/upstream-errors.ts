@@ -165,7 +165,7 @@ export const eventError = (body: ErrorBody): UpstreamError => {
 };
 
 /** The error of a failed response, if it concerns the operator's account (contract L.4); else null. */
-export const accountFailure = (response: unknown): UpstreamError | null => {
+export const operatorFailure = (response: unknown): UpstreamError | null => {
   const body = errorOf(response);
   return isOfAccount(body) ? eventError(body) : null;
 };

@@ -1,6 +1,6 @@
 import type { GenerateOptions } from '../port.ts';
 import { appended } from './appended.ts';
-import type { Exchange } from './exchange.ts';
+import type { UpstreamExchange } from './exchange.ts';
 
 const noBytes: Buffer = Buffer.alloc(0);
 
@@ -18,7 +18,7 @@ export class WholeBody {
   }
 
   /** Takes what has come. Returns whether that is all of it. @throws AnswerUnwanted without room */
-  take(exchange: Pick<Exchange, 'take'>): boolean {
+  take(exchange: Pick<UpstreamExchange, 'take'>): boolean {
     let piece = exchange.take();
     for (; piece; piece = exchange.take()) {
       this.#hold?.(piece.length);

@@ -7,7 +7,7 @@ import type { Outcome } from '../policy/outcome.ts';
 import type { Answer } from '../upstream/port.ts';
 
 /** Judges an answer by the response policies (contract G.8). */
-export interface AnswerWatch {
+export interface AnswerJudge {
   readonly endpoint: TextApi;
   /** Nothing is released before all has been judged. */
   readonly holds: boolean;
@@ -18,7 +18,7 @@ export interface AnswerWatch {
 
 /** Judges a released answer in the background; faults go to the operator. */
 export const judgeLater = (
-  watch: AnswerWatch,
+  watch: AnswerJudge,
   answer: () => ResponseText | Promise<ResponseText>,
   requestId: string,
 ): void => {
@@ -31,7 +31,7 @@ export const judgeLater = (
 
 /** Waits if the answer is held or a match is reported. Returns headers, or why it is not sent. */
 export const judgeWhole = async (
-  watch: AnswerWatch | null,
+  watch: AnswerJudge | null,
   answer: () => ResponseText,
   requestId: string,
 ): Promise<Readonly<Record<string, string>> | Refusal> => {
@@ -44,7 +44,7 @@ export const judgeWhole = async (
   return {};
 };
 
-export const passedText = ({ endpoint }: AnswerWatch, body: Buffer): ResponseText =>
+export const passedText = ({ endpoint }: AnswerJudge, body: Buffer): ResponseText =>
   answerText(endpoint, body.toString());
 
 export type Ending = Pick<Answer, 'stop_reason' | 'stop_sequence' | 'usage'>;
@@ -52,7 +52,7 @@ export type Ending = Pick<Answer, 'stop_reason' | 'stop_sequence' | 'usage'>;
 export const answerOf = (
   content: ResponseText['content'],
   { stop_reason, stop_sequence, usage }: Ending,
-  { endpoint }: Pick<AnswerWatch, 'endpoint'>,
+  { endpoint }: Pick<AnswerJudge, 'endpoint'>,
 ): ResponseText => ({
   content,
   stopReason: stop_reason,

@@ -254,6 +254,13 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     status: 403,
   },
   insufficient_credits: { ask: () => inference({ model: 'paid' }), status: 402 },
+  spend_limit_exceeded: {
+    ask: async () => {
+      const limited = await makeKey({ name: 'limited', spend_limit: { amount: 0.000001, interval: 'total' } });
+      return inference({}, JSON.parse(limited.text).value);
+    },
+    status: 402,
+  },
   model_locked: { ask: () => inference({ model: 'locked' }), status: 403, param: 'model' },
   policy_violation: { ask: () => underPolicy('request.text.contains("hi")'), status: 403 },
   policy_evaluation_failed: {
@@ -275,6 +282,7 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     ask: () => admin('POST', `/projects/${mine.projectId}/rate_limits/rl-none`, { max_requests_per_1_minute: 1 }),
     status: 404,
   },
+  spend_limit_not_found: { ask: () => admin('GET', `/projects/${mine.projectId}/spend_limit`), status: 404 },
   policy_not_found: { ask: () => admin('GET', '/policies/pol_none'), status: 404 },
   response_not_stored: {
     ask: () => ask('GET', '/v1/responses/resp_1', { headers: bearer(mine.projectKey.value) }),

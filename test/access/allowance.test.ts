@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Accounts, InferenceLease } from '../../src/data/access/leases.ts';
 import type { ProjectPrincipal } from '../../src/data/access/principal.ts';
-import { isRefusal } from '../../src/errors.ts';
+import { isRefusal, refusal } from '../../src/errors.ts';
 import type { Metered } from '../../src/http/route.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { limitSubject } from '../../src/limits/window/window-store.ts';
@@ -16,6 +16,7 @@ const metered: Metered = {
   images: 0,
   searches: 0,
   maxTokens: 60,
+  longest: 60,
 };
 const principal = { id: 'key_1', organizationId: 'org_1', projectId: 'proj_1' } as ProjectPrincipal;
 
@@ -40,8 +41,12 @@ const nothing = [
 ];
 
 test.each([
-  ['without credit', { whyFull: undefined, begin: () => null }, 'insufficient_credits'],
-  ['without room for accounts', { whyFull: 'they are full', begin: () => null }, 'dependency_unavailable'],
+  ['without credit', { whyFull: undefined, begin: () => refusal('insufficient_credits') }, 'insufficient_credits'],
+  [
+    'without room for accounts',
+    { whyFull: 'they are full', begin: () => refusal('internal_error') },
+    'dependency_unavailable',
+  ],
 ])('a request %s holds nothing in the windows, even before it has ended', async (_, accounts, code) => {
   const { lease, held } = leaseOf(accounts);
   expect(held()).toEqual([

@@ -2,6 +2,7 @@ import type { Begun } from '../../src/data/account/journal/entry.ts';
 import type { Meter } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
+import { isRefusal } from '../../src/errors.ts';
 import type { OpenUsage } from '../../src/usage/usage.ts';
 import { free } from '../support/accounts.ts';
 
@@ -15,14 +16,17 @@ export const begin = async (book: OpenUsage, requestId: string): Promise<Meter |
     organizationId: 'org_1',
     projectId: 'proj_1',
     keyId: 'key_1',
+    line: 'key_1',
     model: 'm',
     api: 'messages',
     estimatedTokens: 100,
     maxTokens: 100,
+    longest: 100,
     images: 0,
     searches: 0,
   });
-  return (await meter?.opened()) ? meter : null;
+  if (isRefusal(meter)) return null;
+  return (await meter.opened()) ? meter : null;
 };
 
 /** What such a request has taken: 60 micro-dollars. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { type Refusal, refusal } from '../../errors.ts';
+import { isRefusal, type Refusal, refusal } from '../../errors.ts';
 import {
   type Account as AskedAccount,
   type Metered,
@@ -23,11 +23,10 @@ import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts
 export interface Accounts {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /** Null without credit. */
-  begin(asked: Opening): Meter | null;
+  /** The 402 if it may cost more than what is left. */
+  begin(asked: Opening): Meter | Refusal;
 }
 
-const noCredit = refusal('insufficient_credits');
 /** Contract M.5. */
 const noRoom = (why: string): Refusal =>
   refusal('dependency_unavailable', {
@@ -129,9 +128,9 @@ export class InferenceLease extends TicketLease {
     this.model = model;
     if (isRefused(outcome)) return this.refusal({ tokens, model });
     const meter = this.accounts.begin(this.asked(metered));
-    if (meter === null) {
+    if (isRefusal(meter)) {
       this.end();
-      return noCredit;
+      return meter;
     }
     const account = new Account(this.store, outcome, meter);
     this.kept = account;
@@ -141,8 +140,9 @@ export class InferenceLease extends TicketLease {
   }
 
   private asked(metered: Metered): Opening {
-    const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
-    const { requestId, model, requestedModel, api, estimatedTokens, images, searches, maxTokens } = metered;
+    const { organizationId, projectId = '', id: keyId, windowsOf: line = keyId } = this.principal as ProjectPrincipal;
+    const { requestId, model, requestedModel, api, estimatedTokens, images, searches, maxTokens, longest, cut } =
+      metered;
     // Member by member: a spread costs a microsecond per request.
     return {
       requestId,
@@ -151,11 +151,14 @@ export class InferenceLease extends TicketLease {
       organizationId,
       projectId,
       keyId,
+      line,
       api,
       estimatedTokens,
       images,
       searches,
       maxTokens,
+      longest,
+      cut,
     };
   }
 

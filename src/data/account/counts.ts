@@ -9,6 +9,15 @@ export interface Most {
   readonly searches: number;
 }
 
+/** How a request that names no maximum of tokens can be sent with one (contract M.7). */
+export interface Cut {
+  /** The member of a body that passes; null for a request in Weir's own form. */
+  readonly member: string | null;
+  readonly answers: number;
+  /** The smallest maximum that its upstream takes. */
+  readonly least: number;
+}
+
 /** Estimated input and longest answer (contract F.4). */
 export interface TokenNeed {
   readonly estimatedTokens: number;
@@ -17,6 +26,7 @@ export interface TokenNeed {
   readonly grows?: boolean;
   /** The bound then. */
   readonly longest?: number;
+  readonly cut?: Cut | undefined;
   /** Calls of the model for one answer, when the upstream runs tools. */
   readonly turns?: number;
 }

@@ -1,6 +1,7 @@
 import { isRefusal, type Refusal } from '../../errors.ts';
+import { edited } from '../../json/edits.ts';
 import type { RequestText } from '../../rules/text/request-text.ts';
-import type { TokenNeed } from '../account/counts.ts';
+import type { Cut, TokenNeed } from '../account/counts.ts';
 import { imagesOf, pricesImages } from '../questions/images.ts';
 import { searchesBy } from '../questions/searches.ts';
 import { mostTurns } from '../questions/served-tools.ts';
@@ -73,7 +74,7 @@ export const preparedStrictly = <Said>(
   const { id: modelId } = hosted.model;
   const judged = judge(hosted);
   if (isRefusal(judged)) return { ...asked, ...nothing, modelId, refusal: judged };
-  const { request, metadata, estimatedTokens, maxTokens, grows = false, longest = maxTokens } = judged;
+  const { request, metadata, estimatedTokens, maxTokens, grows = false, longest = maxTokens, cut } = judged;
   const { model, isStreamed, named, said, placeOf } = asked;
   const { system, messages } = request;
   const images = pricesImages(hosted.model)
@@ -92,6 +93,7 @@ export const preparedStrictly = <Said>(
     maxTokens,
     grows,
     longest,
+    cut,
     turns: search === undefined ? 1 : mostTurns,
     images,
     searches: search === undefined ? 0 : searchesBy(hosted.model, search),
@@ -120,3 +122,20 @@ export const translatedRequest = (
   sent: Exclude<Sent, { body: unknown }>,
   { upstreamModel: model }: ConnectedModel,
 ): GenerateRequest | WrittenRequest => ('request' in sent ? sent.request : { model, written: sent.written });
+
+/** @param most tokens of each answer */
+export const cutNeed = (need: TokenNeed, { answers }: Cut, most: number): TokenNeed => ({
+  ...needOf(need),
+  longest: most * answers,
+});
+
+const openBrace = 0x7b;
+
+/** The request with a maximum, where it has none (contract M.7). @param most tokens of each answer */
+export const withMaximum = (sent: Sent, { member }: Cut, most: number): Sent => {
+  if ('request' in sent) return { ...sent, request: { ...sent.request, max_tokens: most } };
+  if (!('body' in sent)) return sent;
+  const start = sent.body.indexOf(openBrace) + 1;
+  const body = edited(sent.body, [{ start, end: start, text: `${JSON.stringify(member)}:${most},` }]);
+  return { ...sent, body };
+};

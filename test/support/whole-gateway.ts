@@ -17,6 +17,7 @@ import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/commands/actor.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { type Evaluator, openEvaluator } from '../../src/rules/evaluate.ts';
+import type { SpendSource } from '../../src/usage/spend-limits.ts';
 import { stage } from '../admin/stage.ts';
 import { memoryAccounts } from './accounts.ts';
 import { allRoutes } from './all-routes.ts';
@@ -41,6 +42,8 @@ export interface WholeOptions extends MemoryOptions {
   readonly evaluator?: Evaluator;
   /** Of every model; default: an output token costs a micro-dollar. */
   readonly pricing?: Partial<Pricing>;
+  /** Default: nobody has a spend limit. */
+  readonly spend?: SpendSource;
 }
 
 const listed = (models: ReadonlyMap<string, ConnectedModel> | ServedModels): ServedModels =>
@@ -61,6 +64,7 @@ export const wholeGateway = async ({
   kept,
   evaluator = openEvaluator(),
   pricing = { completion: '0.000001' },
+  spend,
   ...memory
 }: WholeOptions = {}) => {
   const at = await stage(memory);
@@ -68,7 +72,7 @@ export const wholeGateway = async ({
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
   // Tests put models into theirs later on.
   const served = models ? listed(models) : connected;
-  const accounts = memoryAccounts(pricing, fundsOf(admin.models, served));
+  const accounts = memoryAccounts(pricing, fundsOf(admin.models, served), spend);
   const decided: Decided[] = [];
   const policies = policyGuard({
     inForce: at.inForce,

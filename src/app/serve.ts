@@ -275,6 +275,7 @@ const start = async (parts: {
     store,
     prices,
     funds: fundsOf(models, connected),
+    gateways: config.GATEWAYS,
     clock,
   });
   const accounts = usage;

@@ -140,7 +140,7 @@ export class InferenceLease extends TicketLease {
   }
 
   private asked(metered: Metered): Opening {
-    const { organizationId, projectId = '', id: keyId, windowsOf: line = keyId } = this.principal as ProjectPrincipal;
+    const { organizationId, projectId = '', id: keyId, windowsOf } = this.principal as ProjectPrincipal;
     const { requestId, model, requestedModel, api, estimatedTokens, images, searches, maxTokens, longest, cut } =
       metered;
     // Member by member: a spread costs a microsecond per request.
@@ -151,7 +151,7 @@ export class InferenceLease extends TicketLease {
       organizationId,
       projectId,
       keyId,
-      line,
+      line: windowsOf || keyId,
       api,
       estimatedTokens,
       images,

@@ -189,7 +189,7 @@ export const inferenceRoute = <Said>(
     replies: {
       200: { schema: api.response, ...(api.answers ?? streamed) },
     },
-    errors: [...callErrors, 'insufficient_credits', ...(api.errors ?? [])],
+    errors: [...callErrors, 'insufficient_credits', 'spend_limit_exceeded', ...(api.errors ?? [])],
     foreignErrors,
     tokens,
     handle: withLarge(large, { api: endpoint, family }, handle),

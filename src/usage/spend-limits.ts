@@ -34,7 +34,7 @@ const nameOf = { key: 'this API key', project: 'the project', organization: 'the
 const perInterval = { day: ' a day', week: ' a week', month: ' a month', total: ' in all' };
 
 /** When its running period ends; null if it has none. */
-export const resetOf = ({ interval }: SpendLimit, at: Millis): Millis | null =>
+const resetOf = ({ interval }: SpendLimit, at: Millis): Millis | null =>
   interval === 'total' ? null : startOf(interval, periodAt(interval, at) + 1);
 
 /** The 402 of a request that may cost more than what is left (contract M.1, M.7). */

@@ -12,6 +12,7 @@ import { modelPermissionRoutes } from '../admin/organization/model-permissions.t
 import { organizationRoutes } from '../admin/organization/organization.ts';
 import { projectRoutes } from '../admin/organization/projects.ts';
 import { rateLimitRoutes } from '../admin/organization/rate-limits.ts';
+import { spendLimitRoutes } from '../admin/organization/spend-limits.ts';
 import { policyRoutes } from '../admin/policies/policies.ts';
 import { unsure } from '../admin/unsure.ts';
 import { usageRoutes } from '../admin/usage/usage-routes.ts';
@@ -20,6 +21,7 @@ import type { Knowledge } from '../data/access/knowledge.ts';
 import { chatRoute } from '../data/api/chat/chat.ts';
 import { creditsRoute } from '../data/api/credits.ts';
 import { embeddingsRoute } from '../data/api/embeddings/embeddings.ts';
+import { keyRoute } from '../data/api/key.ts';
 import { countTokensRoute } from '../data/api/messages/count-tokens.ts';
 import { messagesRoute } from '../data/api/messages/messages.ts';
 import { modelsRoutes } from '../data/api/models/models.ts';
@@ -83,12 +85,14 @@ export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
         usage: admin.models.get(usageTotals, organizationId)?.sum.microDollars ?? 0,
       }),
     }),
+    keyRoute({ models: admin.models, tiers, clock, ageMs: creditAgeMs }),
     ...unsure(
       [
         ...organizationRoutes(admin, tiers),
         ...projectRoutes(admin, modelsOf),
         ...modelPermissionRoutes(admin),
         ...rateLimitRoutes(admin, tiers, modelsOf),
+        ...spendLimitRoutes(admin),
         ...projectKeyRoutes(admin),
         keyLimitsRoute(admin, windows),
         ...adminKeyRoutes(admin),

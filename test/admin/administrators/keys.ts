@@ -44,6 +44,7 @@ const shownKey = (world: World, project: Project, key: Key): object => ({
   status: statusOf(key, project, world.now),
   permissions: key.permissions,
   limits: { requests_per_minute: null, tokens_per_minute: null, requests_per_day: null, concurrent_requests: null },
+  spend_limit: null,
 });
 
 const createKey = command({

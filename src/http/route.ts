@@ -58,6 +58,15 @@ export interface Need {
 export const noNeed: Need = { tokens: 0, model: null };
 export const unknownNeed: Need = { tokens: 'unknown', model: null };
 
+/** How a request that names no maximum of tokens can be sent with one (contract M.7). */
+export interface Cut {
+  /** The member of a body that passes; null for a request in Weir's own form. */
+  readonly member: string | null;
+  readonly answers: number;
+  /** The smallest maximum that its upstream takes. */
+  readonly least: number;
+}
+
 export interface Metered {
   readonly requestId: string;
   readonly model: string;
@@ -74,7 +83,7 @@ export interface Metered {
   /** The same, or of an answer without a maximum the model's longest. */
   readonly longest: number;
   /** How it can be sent with a maximum if it names none. */
-  readonly cut?: { readonly member: string | null; readonly answers: number; readonly least: number } | undefined;
+  readonly cut?: Cut | undefined;
 }
 
 /** Settled once; later calls have no effect (contract M.2). */

@@ -1,26 +1,25 @@
 import { atMost, type Clock, type Millis } from '../clock.ts';
-import { claim } from '../data/account/claim.ts';
+import { claim, isLack, type Lack } from '../data/account/claim.ts';
 import { Credit, type Funds } from '../data/account/credit.ts';
 import { JournalFiles } from '../data/account/journal/files.ts';
 import { GroupCommit } from '../data/account/journal/group-commit.ts';
 import { Journal } from '../data/account/journal/journal.ts';
 import { recover } from '../data/account/journal/recover.ts';
 import { Meter, type Opening } from '../data/account/meter.ts';
+import { noSpendLimits, type SpendSource } from '../data/account/spend-limits.ts';
 import type { Decision } from '../domain/policy/decision-events.ts';
 import type { Price } from '../domain/usage/charge.ts';
 import { settledIn } from '../domain/usage/usage-events.ts';
-import type { Refusal } from '../errors.ts';
 import type { EventStore, Recorded } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
 import { Sending } from './sending.ts';
-import { isLack, lackRefusal, noSpendLimits, type SpendSource } from './spend-limits.ts';
 
 /** The accounts of requests. */
 export interface UsageBook {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /** The 402 if it may cost more than what is left (contract M.1, M.7). The account is to be `opened` before the upstream is asked. */
-  begin(asked: Opening): Meter | Refusal;
+  /** Not if it may cost more than what is left: 402 (contract M.1, M.7). The account is to be `opened` before the upstream is asked. */
+  begin(asked: Opening): Meter | Lack;
   decide(decision: Decision): void;
 }
 
@@ -141,7 +140,7 @@ class Usage implements OpenUsage {
     });
   }
 
-  begin(asked: Opening): Meter | Refusal {
+  begin(asked: Opening): Meter | Lack {
     const price = this.#byModel.get(asked.model);
     if (price === undefined) throw new Error(`The model ${asked.model} has no price.`);
     const { model, organizationId, projectId, line } = asked;
@@ -149,9 +148,8 @@ class Usage implements OpenUsage {
     const credit = this.#credit;
     const limits = spend.limitsOf(line, projectId, organizationId);
     const bounds = funds.needsCredit(model) ? [organizationId, ...limits] : limits;
-    const at = clock.wall();
-    const claimed = claim(credit, bounds, price, asked, at);
-    if (isLack(claimed)) return lackRefusal(claimed, at);
+    const claimed = claim(credit, bounds, price, asked, clock.wall());
+    if (isLack(claimed)) return claimed;
     const { hold, maximum } = claimed;
     return new Meter({
       asked,

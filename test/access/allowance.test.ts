@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Accounts, InferenceLease } from '../../src/data/access/leases.ts';
 import type { ProjectPrincipal } from '../../src/data/access/principal.ts';
-import { isRefusal, refusal } from '../../src/errors.ts';
+import { isRefusal } from '../../src/errors.ts';
 import type { Metered } from '../../src/http/route.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { limitSubject } from '../../src/limits/window/window-store.ts';
@@ -34,6 +34,7 @@ const leaseOf = (accounts: Accounts) => {
     });
   return { lease, held };
 };
+const lack = { lacking: 'org_1', left: 0, needed: 1, resetsAt: null };
 const nothing = [
   [0, 0, 0],
   [0, 0, 0],
@@ -41,10 +42,10 @@ const nothing = [
 ];
 
 test.each([
-  ['without credit', { whyFull: undefined, begin: () => refusal('insufficient_credits') }, 'insufficient_credits'],
+  ['without credit', { whyFull: undefined, begin: () => lack }, 'insufficient_credits'],
   [
     'without room for accounts',
-    { whyFull: 'they are full', begin: () => refusal('internal_error') },
+    { whyFull: 'they are full', begin: () => lack },
     'dependency_unavailable',
   ],
 ])('a request %s holds nothing in the windows, even before it has ended', async (_, accounts, code) => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Limited } from '../../src/data/account/spend-limits.ts';
 import type { PassedAnswer, PassedRequest } from '../../src/data/upstream/port.ts';
 import { noTokens } from '../../src/tokens.ts';
-import type { Limited, SpendLimit } from '../../src/usage/spend-limits.ts';
+import type { SpendLimit } from '../../src/domain/usage/spend-limit.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { hosted, model } from './hosted.ts';
 import { answer, ScriptedUpstream, usage } from './scripted-upstream.ts';
@@ -51,10 +52,10 @@ beforeEach(async () => {
   limits.clear();
 });
 
-const limited = (scope: Limited['scope'], microDollars: number, interval: SpendLimit['interval'] = 'month'): void => {
+const limited = (scope: Limited['scope'], amount: number, interval: SpendLimit['interval'] = 'month'): void => {
   const { projectKey, projectId, organizationId } = tenant;
   const id = { key: projectKey.id, project: projectId, organization: organizationId }[scope];
-  limits.set(id, [scope, { microDollars, interval }]);
+  limits.set(id, [scope, { amount, interval }]);
 };
 const ask = (path: string, body: object) => at.call('POST', path, { headers: bearer(tenant.projectKey.value), body });
 const messages = [{ role: 'user', content: 'hi' }];
@@ -88,7 +89,7 @@ describe('a spend limit', () => {
       expect([refused.status, refused.headers['x-should-retry'] ?? 'false']).toEqual([402, 'false']);
       expect(refused.body).toMatchObject(form);
       expect(JSON.stringify(refused.body)).toMatch(
-        /Spend limit exceeded: the project may spend \$0\.0005 a day, and \$0\.0005 of it are left beside requests in flight\. This request may cost \$0\.000909\. The limit resets at \d{4}-\d\d-\d\dT00:00:00Z\./,
+        /Spend limit exceeded: this project may spend \$0\.0005 a day\. Beside requests in flight \$0\.0005 are left, and this request may cost \$0\.000909\. The limit resets at \d{4}-\d\d-\d\dT00:00:00Z\./,
       );
       expect([upstream.requests.length, at.accounts.begun.length]).toEqual([0, 0]);
     },

@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Accounts } from '../../src/data/access/leases.ts';
-import { claim } from '../../src/data/account/claim.ts';
+import { claim, isLack } from '../../src/data/account/claim.ts';
 import { Credit, type Funds } from '../../src/data/account/credit.ts';
 import type { Begun } from '../../src/data/account/journal/entry.ts';
 import { Meter } from '../../src/data/account/meter.ts';
 import { type Pricing, priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import { isLack, lackRefusal, noSpendLimits } from '../../src/usage/spend-limits.ts';
+import { noSpendLimits } from '../../src/data/account/spend-limits.ts';
 
 export const free: Pricing = {
   prompt: '0',
@@ -51,9 +51,8 @@ export const memoryAccounts = (
       const { model, organizationId, projectId, line } = asked;
       const limits = spend.limitsOf(line, projectId, organizationId);
       const bounds = funds.needsCredit(model) ? [organizationId, ...limits] : limits;
-      const at = clock.wall();
-      const claimed = claim(credit, bounds, price, asked, at);
-      if (isLack(claimed)) return lackRefusal(claimed, at);
+      const claimed = claim(credit, bounds, price, asked, clock.wall());
+      if (isLack(claimed)) return claimed;
       return new Meter({ asked, price, journal, clock, credit, ...claimed });
     },
   };

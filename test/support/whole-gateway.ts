@@ -17,7 +17,7 @@ import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/commands/actor.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { type Evaluator, openEvaluator } from '../../src/rules/evaluate.ts';
-import type { SpendSource } from '../../src/usage/spend-limits.ts';
+import type { SpendSource } from '../../src/data/account/spend-limits.ts';
 import { stage } from '../admin/stage.ts';
 import { memoryAccounts } from './accounts.ts';
 import { allRoutes } from './all-routes.ts';

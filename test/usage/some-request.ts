@@ -2,7 +2,7 @@ import type { Begun } from '../../src/data/account/journal/entry.ts';
 import type { Meter } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import { isRefusal } from '../../src/errors.ts';
+import { isLack } from '../../src/data/account/claim.ts';
 import type { OpenUsage } from '../../src/usage/usage.ts';
 import { free } from '../support/accounts.ts';
 
@@ -25,7 +25,7 @@ export const begin = async (book: OpenUsage, requestId: string): Promise<Meter |
     images: 0,
     searches: 0,
   });
-  if (isRefusal(meter)) return null;
+  if (isLack(meter)) return null;
   return (await meter.opened()) ? meter : null;
 };
 

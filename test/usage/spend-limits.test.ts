@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dayMs } from '../../src/clock.ts';
-import { claim } from '../../src/data/account/claim.ts';
+import { claim, isLack } from '../../src/data/account/claim.ts';
 import { Credit, type CreditHold } from '../../src/data/account/credit.ts';
 import { mostOf } from '../../src/data/account/meter.ts';
+import type { Limited } from '../../src/data/account/spend-limits.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import { periodAt } from '../../src/domain/usage/period.ts';
-import { isLack, type Limited, type SpendLimit } from '../../src/usage/spend-limits.ts';
+import type { SpendLimit } from '../../src/domain/usage/spend-limit.ts';
 import { free, noFunds } from '../support/accounts.ts';
 import { settlement } from './some-request.ts';
 
@@ -63,7 +64,7 @@ class Ledger {
   leftOf(id: string): number {
     const limit = this.limits.get(id)!;
     const held = this.flights.filter(({ heldOf }) => heldOf.includes(id)).reduce((sum, each) => sum + each.held, 0);
-    return limit.microDollars - this.inPeriod(id, limit, this.now) - held;
+    return limit.amount - this.inPeriod(id, limit, this.now) - held;
   }
 
   limitsOf(...of: readonly string[]): Limited[] {
@@ -100,7 +101,7 @@ class World {
     else if (is === 'record') this.record();
     else if (is === 'restart') this.restart();
     else if (is === 'clock') ledger.now += moves[which % moves.length]!;
-    else this.limit(ids[which % ids.length]!, amount === 0 ? null : { microDollars: amount * 4, interval });
+    else this.limit(ids[which % ids.length]!, amount === 0 ? null : { amount: amount * 4, interval });
   }
 
   ask(which: number, input: number, maximum: number | null): void {
@@ -191,7 +192,7 @@ describe('spend limits', () => {
           const { ledger } = world;
           // Unchanged limits of three intervals, until a step changes one.
           ids.forEach((id, at) => {
-            ledger.limits.set(id, { microDollars: 500 + amounts[at]! * 2, interval: all[(at + amounts[0]!) % 4]! });
+            ledger.limits.set(id, { amount: 500 + amounts[at]! * 2, interval: all[(at + amounts[0]!) % 4]! });
             ledger.highest.set(id, 500 + amounts[at]! * 2);
           });
           for (const each of steps) {
@@ -218,7 +219,7 @@ describe('spend limits', () => {
     const spentBy = (credit: Credit): number => {
       const world = new World();
       world.credit = credit;
-      world.ledger.limits.set('p0', { microDollars: 5_000, interval: 'month' });
+      world.ledger.limits.set('p0', { amount: 5_000, interval: 'month' });
       const limits = world.ledger.limitsOf('k0', 'p0', org);
       const asked = { estimatedTokens: 10, maxTokens: 50, longest: 50, images: 0, searches: 0 };
       const begun = Array.from({ length: 200 }, () => claim(credit, limits, price, asked, start));

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { isRefusal, type Refusal, refusal } from '../../errors.ts';
+import { type Refusal, refusal } from '../../errors.ts';
 import {
   type Account as AskedAccount,
   type Metered,
@@ -16,15 +16,17 @@ import { release } from '../../limits/settle.ts';
 import { isRefused, type Refused, type Ticket } from '../../limits/window/ticket.ts';
 import type { LimitSubject, WindowStore } from '../../limits/window/window-store.ts';
 import { Account } from '../account/account.ts';
+import { isLack, type Lack } from '../account/claim.ts';
 import type { Meter, Opening } from '../account/meter.ts';
+import { lackRefusal } from './lack-refusal.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts';
 
 export interface Accounts {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /** The 402 if it may cost more than what is left. */
-  begin(asked: Opening): Meter | Refusal;
+  /** Not if it may cost more than what is left. */
+  begin(asked: Opening): Meter | Lack;
 }
 
 /** Contract M.5. */
@@ -128,9 +130,9 @@ export class InferenceLease extends TicketLease {
     this.model = model;
     if (isRefused(outcome)) return this.refusal({ tokens, model });
     const meter = this.accounts.begin(this.asked(metered));
-    if (isRefusal(meter)) {
+    if (isLack(meter)) {
       this.end();
-      return meter;
+      return lackRefusal(meter);
     }
     const account = new Account(this.store, outcome, meter);
     this.kept = account;

@@ -1,3 +1,4 @@
+import type { Cut } from '../../http/route.ts';
 import { type Details, inputOf, type Usage } from '../../tokens.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
 
@@ -7,15 +8,6 @@ export interface Most {
   readonly output: number;
   /** By the upstream itself. */
   readonly searches: number;
-}
-
-/** How a request that names no maximum of tokens can be sent with one (contract M.7). */
-export interface Cut {
-  /** The member of a body that passes; null for a request in Weir's own form. */
-  readonly member: string | null;
-  readonly answers: number;
-  /** The smallest maximum that its upstream takes. */
-  readonly least: number;
 }
 
 /** Estimated input and longest answer (contract F.4). */

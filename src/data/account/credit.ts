@@ -1,6 +1,7 @@
 import type { Millis } from '../../clock.ts';
 import type { Settlement } from '../../domain/usage/usage-events.ts';
-import { Pending, type Span } from './pending.ts';
+import { Pending } from './pending.ts';
+import type { Limited } from './spend-limits.ts';
 
 /** In micro-dollars. */
 export interface Funds {
@@ -9,16 +10,8 @@ export interface Funds {
   needsCredit(model: string): boolean;
 }
 
-/** A spend limit of a line of keys, a project or an organization. */
-export interface Spendable {
-  readonly id: string;
-  readonly limit: { readonly microDollars: number; readonly interval: Span };
-  /** Micro-dollars in the running period, by the event log. */
-  spent(at: Millis): number;
-}
-
 /** What bounds the cost of a request: an organization's balance, by its id, or a spend limit. */
-export type Bound = string | Spendable;
+export type Bound = string | Limited;
 
 type Sums = Map<string, number>;
 
@@ -88,7 +81,7 @@ export class Credit {
   leftOf(bound: Bound, at: Millis): number {
     if (typeof bound === 'string') return this.balanceOf(bound) - (this.#ofBalances.get(bound) ?? 0);
     const { id, limit } = bound;
-    const unspent = Math.floor((limit.microDollars - bound.spent(at)) / this.#gateways);
+    const unspent = Math.floor((limit.amount - bound.spent(at)) / this.#gateways);
     return unspent - this.#pending.of(id, limit.interval, at) - (this.#ofLimits.get(id) ?? 0);
   }
 

@@ -1,7 +1,8 @@
 import { dayMs, type Millis } from '../../clock.ts';
-import { type Interval, periodAt } from '../../domain/usage/period.ts';
+import { periodAt } from '../../domain/usage/period.ts';
+import type { SpendLimit } from '../../domain/usage/spend-limit.ts';
 
-export type Span = Interval | 'total';
+type Span = SpendLimit['interval'];
 
 /** An organization, a project, and the first key of a chain of rotations. */
 export type Owners = readonly [organization: string, project: string, line: string];

@@ -1,12 +1,11 @@
 import type { z } from 'zod';
 import type { Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
-import type { Family } from '../../http/route.ts';
+import type { Cut, Family } from '../../http/route.ts';
 import { checker } from '../../http/routing/endpoint.ts';
 import { type Document, Kind } from '../../json/document.ts';
 import { type Edit, edited } from '../../json/edits.ts';
 import { named } from '../../json/names.ts';
-import type { Cut } from '../account/counts.ts';
 import { Counted } from '../questions/counted.ts';
 import { imagesIn, pricesImages } from '../questions/images.ts';
 import { otherModelIn } from '../questions/other-models.ts';

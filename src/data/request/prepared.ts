@@ -1,7 +1,8 @@
 import { isRefusal, type Refusal } from '../../errors.ts';
 import { edited } from '../../json/edits.ts';
+import type { Cut } from '../../http/route.ts';
 import type { RequestText } from '../../rules/text/request-text.ts';
-import type { Cut, TokenNeed } from '../account/counts.ts';
+import type { TokenNeed } from '../account/counts.ts';
 import { imagesOf, pricesImages } from '../questions/images.ts';
 import { searchesBy } from '../questions/searches.ts';
 import { mostTurns } from '../questions/served-tools.ts';

@@ -102,17 +102,25 @@ const keysUpTo = (rows: Pick<Rows, 'get'>, { id, data }: Pick<ProjectKeyRow, 'id
   return keys;
 };
 
-/** A key's chain of rotations: its spend limit, and the keys whose spend is counted together. */
-export const spendLineOf = (rows: Pick<Rows, 'get'>, row: Pick<ProjectKeyRow, 'id' | 'data'>): SpendLine => {
-  const line = rows.get(spendLines, row.data.windowsOf ?? row.id);
-  if (line) return row.data.rotatedTo === null ? { ...line, spendLimit: row.data.spendLimit } : line;
+/** Those whose spend is counted together: all keys of a chain of rotations. */
+export const keysOfLine = (rows: Pick<Rows, 'get'>, row: Pick<ProjectKeyRow, 'id' | 'data'>): readonly string[] => {
+  const { windowsOf, projectId, rotatedTo } = row.data;
+  const line = rows.get(spendLines, windowsOf ?? row.id);
+  if (line) return line.keys;
   const keys = [...keysUpTo(rows, row)];
-  for (let to = row.data.rotatedTo; to !== null; ) {
+  for (let to = rotatedTo; to !== null; ) {
     keys.push(to);
-    to = rows.get(projectKeyRows, `${row.data.projectId}:${to}`)?.data.rotatedTo ?? null;
+    to = rows.get(projectKeyRows, `${projectId}:${to}`)?.data.rotatedTo ?? null;
   }
-  return { spendLimit: row.data.spendLimit, keys };
+  return keys;
 };
+
+/** In force for a key: that of its chain of rotations. */
+export const spendLimitOf = (
+  rows: Pick<Rows, 'get'>,
+  { id, data }: Pick<ProjectKeyRow, 'id' | 'data'>,
+): SpendLimit | null =>
+  data.rotatedTo === null ? data.spendLimit : (rows.get(spendLines, data.windowsOf ?? id)?.spendLimit ?? null);
 
 /** In force for a key: those of its chain of rotations. */
 export const limitsOf = (rows: Pick<Rows, 'get'>, { id, data }: Pick<ProjectKeyRow, 'id' | 'data'>): KeyLimits =>

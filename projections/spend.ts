@@ -1,4 +1,3 @@
-import type { Millis } from '../src/clock.ts';
 import { periodAt, spentIn } from '../src/domain/usage/period.ts';
 import type { SpendLimit } from '../src/domain/usage/spend-limit.ts';
 import type { RowReader } from '../src/kernel/rows/rows.ts';
@@ -9,7 +8,7 @@ export const spentBy = (
   rows: Pick<RowReader, 'get'>,
   ids: readonly string[],
   interval: SpendLimit['interval'],
-  at: Millis,
+  at: number,
 ): number => {
   const period = interval === 'total' ? 0 : periodAt(interval, at);
   let spent = 0;
@@ -33,7 +32,7 @@ export const spendOf = (
   rows: Pick<RowReader, 'get'>,
   ids: readonly string[],
   limit: SpendLimit | null,
-  at: Millis,
+  at: number,
 ): Spend => ({
   limit,
   day: spentBy(rows, ids, 'day', at),

@@ -4,8 +4,8 @@ import { dateTime } from '../date-time.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { limitIntervals, type SpendLimit } from '../domain/usage/spend-limit.ts';
 import { text } from '../http/request/query.ts';
+import { dollars, microsOf } from '../http/validation/dollars.ts';
 import { whole } from '../http/validation/whole.ts';
-import { ExactNumber } from '../json/exact-number.ts';
 import { mostPossible } from '../limits/record/window-limits.ts';
 
 /** Null means absent, since some clients send it for unset fields (contract C.5). */
@@ -83,23 +83,7 @@ export const ownLimits = z
   .optional()
   .describe('Replaces all limits of its own; null and absent members leave the limit of the tier.');
 
-/** The largest amount of a spend limit; sums of charges stay exact far above it. */
-export const mostDollars = 1_000_000_000;
-const microsOfDollar = 1_000_000;
-const microsOf = (dollars: number): number => Math.round(dollars * microsOfDollar);
-
-/** US dollars to the micro-dollar (contract A.1). */
-const dollars = z.preprocess(
-  (value) => (value instanceof ExactNumber ? Number(value) : value),
-  z
-    .number()
-    .min(1 / microsOfDollar)
-    .max(mostDollars)
-    .refine((value) => microsOf(value) / microsOfDollar === value, { error: 'Must have at most 6 decimals.' })
-    .describe('US dollars with at most 6 decimals'),
-);
-
-const spendLimitFields = z.strictObject({ amount: dollars, interval: z.enum(limitIntervals) });
+const spendLimitFields = z.strictObject({ amount: dollars(), interval: z.enum(limitIntervals) });
 
 /** Of a key. */
 export const spendLimitField = spendLimitFields

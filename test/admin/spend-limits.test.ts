@@ -53,7 +53,11 @@ const spend = async (keyId: string, micro_dollars: number, settledAt = at.clock.
   await at.settled(recorded!);
 };
 
-const body = { currency: 'USD', interval: 'month', threshold_amount: 500 } as const;
+const body: { currency: 'USD'; interval: 'month'; threshold_amount: number } = {
+  currency: 'USD',
+  interval: 'month',
+  threshold_amount: 500,
+};
 
 describe.each([
   ['the organization', () => client().spendLimit, () => '', 'organization.spend_limit'],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
-import { limitsOf, type ProjectKeyRow, spendLineOf } from '../../../projections/project-keys.ts';
+import { limitsOf, type ProjectKeyRow, spendLimitOf } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
 import { type Millis, seconds } from '../../clock.ts';
 import { keyLimitFields } from '../../domain/key/key-limits.ts';
@@ -48,7 +48,7 @@ export const statusOf = (row: ProjectKeyRow, project: ProjectRow, now: Millis): 
 };
 
 const spendLimitShown = (models: Pick<ReadModels, 'get'>, row: ProjectKeyRow) => {
-  const { spendLimit: limit } = spendLineOf(models, row);
+  const limit = spendLimitOf(models, row);
   return limit && { ...limit, amount: limit.amount / 1_000_000 };
 };
 

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { organizationRows } from '../../../projections/organizations.ts';
 import { spendOf, spentBy } from '../../../projections/spend.ts';
 import type { AdminPrincipal } from '../../data/access/principal.ts';
-import { shownSpend, spendFields } from '../../data/api/spend-fields.ts';
 import type { SpendLimit } from '../../domain/usage/spend-limit.ts';
 import { type Code, fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
+import { mostDollars } from '../../http/validation/dollars.ts';
 import { whole } from '../../http/validation/whole.ts';
 import type { Context } from '../../kernel/commands/actor.ts';
 import { adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, organizationConflicts, waitForProjection } from '../command.ts';
-import { mostDollars } from '../fields.ts';
+import { shownSpend, spendFields } from '../usage/spend-fields.ts';
 import { findProject, projectParams } from './projects.ts';
 
 const microsOfCent = 10_000;

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
-import { limitsOf, type ProjectKeyRow, projectKeyRows, spendLineOf } from '../../../projections/project-keys.ts';
+import { limitsOf, type ProjectKeyRow, projectKeyRows, spendLimitOf } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
 import { credentialOf } from '../../admin/credential.ts';
 import { statuses, statusOf } from '../../admin/keys/project-key-object.ts';
@@ -57,7 +57,7 @@ const shown =
       redacted_value: key.data.redactedValue,
       permissions: key.data.permissions,
       limits: limitsText(limitsOf(rows, key)),
-      spend_limit: spendLimitText(spendLineOf(rows, key).spendLimit),
+      spend_limit: spendLimitText(spendLimitOf(rows, key)),
       rotated_from: key.data.rotatedFrom,
       rotated_to: key.data.rotatedTo,
     };

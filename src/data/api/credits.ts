@@ -16,7 +16,7 @@ const creditBalance = z
 const dollars = (micros: number): number => micros / 1_000_000;
 
 /** Older balances are not shown (contract M.1). */
-export const oldestBalanceMs: Millis = 5_000;
+const oldestMs = 5_000;
 
 /** `GET /v1/credits` (contract M.1), from the ledger. */
 export const creditsRoute = (ledger: {
@@ -39,7 +39,7 @@ export const creditsRoute = (ledger: {
     },
     errors: ['credit_balance_unavailable'],
     handle({ principal }) {
-      if (ledger.ageMs() > oldestBalanceMs) throw fault('credit_balance_unavailable');
+      if (ledger.ageMs() > oldestMs) throw fault('credit_balance_unavailable');
       const { credits, usage } = ledger.balanceOf(principal.organizationId);
       return { status: 200, body: { data: { total_credits: dollars(credits), total_usage: dollars(usage) } } };
     },

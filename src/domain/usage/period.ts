@@ -1,17 +1,16 @@
-import { dayMs, type Millis } from '../../clock.ts';
-
 /** What spend is counted in, in UTC. Weeks begin on Monday. */
 export type Interval = 'day' | 'week' | 'month';
 export const intervals = ['day', 'week', 'month'] as const satisfies readonly Interval[];
 
+const dayMs = 24 * 60 * 60_000;
 /** 1970 began on a Thursday. */
 const daysBefore1970 = 3;
 const daysOfWeek = 7;
 const monthsOfYear = 12;
 const epochYear = 1970;
 
-/** The number of a period since the one of 1970 began. */
-export const periodAt = (interval: Interval, at: Millis): number => {
+/** The number of a period, from the one in which 1970 began. @param at in milliseconds */
+export const periodAt = (interval: Interval, at: number): number => {
   const day = Math.floor(at / dayMs);
   if (interval === 'day') return day;
   if (interval === 'week') return Math.floor((day + daysBefore1970) / daysOfWeek);
@@ -19,8 +18,8 @@ export const periodAt = (interval: Interval, at: Millis): number => {
   return (date.getUTCFullYear() - epochYear) * monthsOfYear + date.getUTCMonth();
 };
 
-/** When a period begins; of the next one, when this one ends. */
-export const startOf = (interval: Interval, period: number): Millis => {
+/** When a period begins, in milliseconds; of the next one, when this one ends. */
+export const startOf = (interval: Interval, period: number): number => {
   if (interval === 'day') return period * dayMs;
   if (interval === 'week') return (period * daysOfWeek - daysBefore1970) * dayMs;
   return Date.UTC(epochYear, period);

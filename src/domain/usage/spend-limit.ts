@@ -1,4 +1,3 @@
-import type { Millis } from '../../clock.ts';
 import { type Interval, periodAt, startOf } from './period.ts';
 
 /** What an organization, a project or a key may spend in a period of the calendar, as events have it (contract M.7). */
@@ -14,6 +13,6 @@ export const limitIntervals = ['day', 'week', 'month', 'total'] as const satisfi
 export const areSameSpendLimits = (a: SpendLimit | null, b: SpendLimit | null): boolean =>
   a?.amount === b?.amount && a?.interval === b?.interval;
 
-/** When the running period ends; null if never. */
-export const endOfPeriod = (interval: SpendLimit['interval'], at: Millis): Millis | null =>
+/** When the running period ends, in milliseconds; null if never. */
+export const endOfPeriod = (interval: SpendLimit['interval'], at: number): number | null =>
   interval === 'total' ? null : startOf(interval, periodAt(interval, at) + 1);

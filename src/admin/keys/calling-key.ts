@@ -1,16 +1,18 @@
 import { z } from 'zod';
-import { limitsOf, projectKeyRows, spendLineOf } from '../../../projections/project-keys.ts';
+import { keysOfLine, limitsOf, projectKeyRows, spendLimitOf } from '../../../projections/project-keys.ts';
 import { spendOf } from '../../../projections/spend.ts';
 import type { Clock, Millis } from '../../clock.ts';
+import type { ProjectPrincipal } from '../../data/access/principal.ts';
 import { keyLimitFields } from '../../domain/key/key-limits.ts';
 import { limitsFor, type Tier } from '../../domain/organization/tiers.ts';
 import { fault } from '../../errors.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import type { TiersInForce } from '../../limits/tiers/tiers-in-force.ts';
-import type { ProjectPrincipal } from '../access/principal.ts';
-import { oldestBalanceMs } from './credits.ts';
-import { shownSpend, spendFields } from './spend-fields.ts';
+import { shownSpend, spendFields } from '../usage/spend-fields.ts';
+
+/** Contract M.1. */
+const oldestMs: Millis = 5_000;
 
 const ownLimit = z.int().nullable();
 
@@ -57,16 +59,16 @@ export const keyRoute = ({ models, tiers, clock, ageMs }: CallingKeyOptions): Ro
     errors: ['credit_balance_unavailable'],
     handle({ principal }) {
       const row = models.get(projectKeyRows, `${principal.projectId}:${principal.id}`);
-      if (!row || ageMs() > oldestBalanceMs) throw fault('credit_balance_unavailable');
+      if (!row || ageMs() > oldestMs) throw fault('credit_balance_unavailable');
       const at = clock.wall();
-      const { spendLimit, keys } = spendLineOf(models, row);
+      const spend = spendOf(models, keysOfLine(models, row), spendLimitOf(models, row), at);
       const own = limitsOf(models, row);
       const { rpm } = limitsFor(principal.tier as Tier, 'key', tiers.table);
       const body: z.infer<typeof callingKey> = {
         data: {
           label: row.data.redactedValue,
           name: row.data.name,
-          ...shownSpend(spendOf(models, keys, spendLimit, at), at),
+          ...shownSpend(spend, at),
           rate_limit: { requests: Math.min(own.requestsPerMinute ?? rpm, rpm), interval: '1m' },
           limits: keyLimitFields(own),
         },

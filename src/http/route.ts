@@ -58,7 +58,7 @@ export interface Need {
 export const noNeed: Need = { tokens: 0, model: null };
 export const unknownNeed: Need = { tokens: 'unknown', model: null };
 
-/** How a request that names no maximum of tokens can be sent with one (contract M.7). */
+/** How a request that names no maximum of tokens can be sent with one (contract M.8). */
 export interface Cut {
   /** The member of a body that passes; null for a request in Weir's own form. */
   readonly member: string | null;
@@ -100,7 +100,7 @@ export interface Meter {
 
 /** From the reservation to the end of the request (contract F.4, M.2). */
 export interface Account extends Meter {
-  /** Tokens of each answer that the request is to be sent with, because money is left for no more; null as it is (contract M.7). */
+  /** Tokens of each answer that the request is to be sent with, because money is left for no more; null as it is (contract M.8). */
   readonly maximum: number | null;
   /** Tokens so far; they replace the reservation at the request's end. */
   spent: number;

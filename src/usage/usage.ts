@@ -18,7 +18,7 @@ import { Sending } from './sending.ts';
 export interface UsageBook {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /** Not if it may cost more than what is left: 402 (contract M.1, M.7). The account is to be `opened` before the upstream is asked. */
+  /** Not if it may cost more than what is left: 402 (contract M.1, M.8). The account is to be `opened` before the upstream is asked. */
   begin(asked: Opening): Meter | Lack;
   decide(decision: Decision): void;
 }

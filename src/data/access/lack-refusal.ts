@@ -8,7 +8,7 @@ const shown = (microDollars: number): string => `$${dollars(microDollars)}`;
 const names = { key: 'this API key', project: 'this project', organization: 'this organization' };
 const spans = { day: 'a day', week: 'a week', month: 'a month', total: 'in all' };
 
-/** The 402 of a request that may cost more than what is left (contract M.1, M.7). */
+/** The 402 of a request that may cost more than what is left (contract M.1, M.8). */
 export const lackRefusal = ({ lacking, left, needed, resetsAt }: Lack): Refusal => {
   if (typeof lacking === 'string') return refusal('insufficient_credits');
   const { scope, limit } = lacking;

@@ -32,7 +32,7 @@ const unbounded: Claimed = { hold: null, maximum: null };
 
 /**
  * Holds the dearest price of a request within all its bounds, or within none. Within a spend limit an answer without a maximum holds
- * the model's longest; if less is left, the request gets the maximum that this pays for (contract M.7).
+ * the model's longest; if less is left, the request gets the maximum that this pays for (contract M.8).
  */
 export const claim = (
   credit: Credit,

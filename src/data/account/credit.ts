@@ -48,7 +48,7 @@ export class CreditHold {
 
 /**
  * What may still be spent: balances and spend limits, less what the event log has, what was settled here and the log has not, and
- * the most that requests in flight cost (contract M.1, M.7).
+ * the most that requests in flight cost (contract M.1, M.8).
  */
 export class Credit {
   readonly #funds: Funds;

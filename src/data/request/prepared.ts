@@ -132,7 +132,7 @@ export const cutNeed = (need: TokenNeed, { answers }: Cut, most: number): TokenN
 
 const openBrace = 0x7b;
 
-/** The request with a maximum, where it has none (contract M.7). @param most tokens of each answer */
+/** The request with a maximum, where it has none (contract M.8). @param most tokens of each answer */
 export const withMaximum = (sent: Sent, { member }: Cut, most: number): Sent => {
   if ('request' in sent) return { ...sent, request: { ...sent.request, max_tokens: most } };
   if (!('body' in sent)) return sent;

@@ -228,4 +228,73 @@ describe('spend limits', () => {
     expect(spentBy(new Credit(noFunds))).toBe(9 * 510);
     expect(spentBy(new Unheld(noFunds))).toBe(200 * 510);
   });
+
+  const limitOf = (amount: number, interval: SpendLimit['interval'], spent = (_: number): number => 0): Limited => ({
+    id: 'k0',
+    scope: 'key',
+    limit: { amount, interval },
+    spent,
+  });
+  const charged = (credit: Credit, microDollars: number, at: number): void =>
+    credit.settled(settlement(`at ${at}`, { micro_dollars: microDollars, settled_at: at }), 'k0');
+
+  test('count a charge in the day, week or month in which it was settled, in UTC', () => {
+    // The last millisecond of a Sunday that ends a month.
+    const last = Date.UTC(2026, 4, 31, 23, 59, 59, 999);
+    for (const interval of ['day', 'week', 'month'] as const) {
+      const credit = new Credit(noFunds);
+      const limit = limitOf(100, interval);
+      charged(credit, 60, last);
+      expect([credit.leftOf(limit, last), credit.leftOf(limit, last + 1)]).toEqual([40, 100]);
+      charged(credit, 30, last + 1);
+      expect([credit.leftOf(limit, last), credit.leftOf(limit, last + 1)]).toEqual([40, 70]);
+    }
+    const credit = new Credit(noFunds);
+    charged(credit, 60, last);
+    expect(credit.leftOf(limitOf(100, 'total'), last + 400 * dayMs)).toBe(40);
+  });
+
+  test('hold what was begun in the period before, because it is charged in this one', () => {
+    const credit = new Credit(noFunds);
+    const limit = limitOf(100, 'day');
+    const hold = credit.hold([limit], 90, start)!;
+    const tomorrow = start + dayMs;
+    expect([credit.leftOf(limit, start), credit.leftOf(limit, tomorrow)]).toEqual([10, 10]);
+    charged(credit, 50, tomorrow);
+    hold.release();
+    expect([credit.leftOf(limit, start), credit.leftOf(limit, tomorrow)]).toEqual([100, 50]);
+  });
+
+  test('know of charges from before anybody had a limit', () => {
+    const credit = new Credit(noFunds);
+    charged(credit, 60, start);
+    expect(credit.leftOf(limitOf(100, 'day'), start)).toBe(40);
+    credit.recorded([`at ${start}`]);
+    expect(credit.leftOf(limitOf(100, 'day', () => 60), start)).toBe(40);
+  });
+
+  test('of several gateways are not exceeded together where each has its part', () => {
+    const together = (gateways: number): number => {
+      let spent = 0;
+      const each = Array.from({ length: 4 }, () => new Credit(noFunds, gateways));
+      for (let round = 0; round < 50; round++) {
+        const begun = spent;
+        // Each goes on until it is refused, and knows of the others only what the log had.
+        for (const credit of each) {
+          const limit = limitOf(10_000, 'month', () => begun);
+          const holds = [];
+          for (let hold = credit.hold([limit], 7, start); hold !== null; hold = credit.hold([limit], 7, start))
+            holds.push(hold);
+          spent += 7 * holds.length;
+          for (const hold of holds) hold.release();
+        }
+      }
+      return spent;
+    };
+    expect(together(4)).toBeLessThanOrEqual(10_000);
+    expect(together(4)).toBeGreaterThan(10_000 - 4 * 7);
+    // The bound that is told for gateways that do not know of each other.
+    expect(together(1)).toBeGreaterThan(10_000);
+    expect(together(1)).toBeLessThanOrEqual(4 * 10_000);
+  });
 });

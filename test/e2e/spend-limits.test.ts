@@ -1,0 +1,102 @@
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { type Answer, call, createKey, errorOf } from './calls.ts';
+import { freshDir, type Server, startServer } from './server.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 120_000 });
+
+const modelsFile = (): string => {
+  const file = join(dirname(freshDir()), 'models.json');
+  const model = {
+    id: 'm',
+    context_length: 200_000,
+    max_output_length: 64_000,
+    pricing: { prompt: '0.000001', completion: '0.00001' },
+    upstream: { kind: 'simulated', output_tokens: 10, output_tokens_variation: 0 },
+  };
+  writeFileSync(file, JSON.stringify({ models: [model] }));
+  return file;
+};
+
+const messages = [{ role: 'user', content: 'hi' }];
+const write = (server: Server, key = server.first.project_api_key): Promise<Answer> =>
+  call(server, 'POST', '/v1/messages', { key, body: { model: 'm', max_tokens: 100, messages } });
+/** ⌈2 / 3⌉ + 8 tokens of input, and a hundred of output. */
+const dearest = 1_009;
+
+/** Micro-dollars, by what the answers say of their tokens. */
+const costOf = (answers: readonly Answer[]): number =>
+  answers
+    .filter(({ status }) => status === 200)
+    .map(({ body }) => body.usage as { readonly input_tokens: number; readonly output_tokens: number })
+    .reduce((sum, { input_tokens, output_tokens }) => sum + input_tokens + 10 * output_tokens, 0);
+
+test('a spend limit holds to the micro-dollar from the answer that sets it on, and outlives a kill', async () => {
+  const env = { MODELS_FILE: modelsFile() };
+  let server = await startServer({ env });
+  const limit = `/v1/organization/projects/${server.first.project_id}/spend_limit`;
+  const set = async (cents: number): Promise<void> => {
+    const body = { currency: 'USD', interval: 'month', threshold_amount: cents };
+    expect((await call(server, 'POST', limit, { body })).status).toBe(200);
+  };
+  await set(1);
+  let answers = await Promise.all(Array.from({ length: 200 }, () => write(server)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 402]));
+  expect(costOf(answers)).toBeLessThanOrEqual(10_000);
+  // Nothing is in flight any more, so that there is room until less than one request is left.
+  for (let last = 200; last === 200; last = answers.at(-1)!.status) answers = [...answers, await write(server)];
+  const refused = answers.at(-1)!;
+  expect([refused.status, errorOf(refused.body).code, refused.headers.get('x-should-retry')]).toEqual([
+    402,
+    'spend_limit_exceeded',
+    'false',
+  ]);
+  const spent = costOf(answers);
+  expect(spent).toBeLessThanOrEqual(10_000);
+  expect(spent).toBeGreaterThan(10_000 - dearest);
+  expect(errorOf(refused.body)).toMatchObject({
+    message: expect.stringMatching(/^Spend limit exceeded: this project may spend \$0\.01 a month\. .* resets at 20/),
+    details: { scope: 'project', limit: 0.01, limit_remaining: (10_000 - spent) / 1_000_000 },
+  });
+
+  await server.kill();
+  server = await startServer({ dataDir: server.dataDir, env });
+  expect((await write(server)).status).toBe(402);
+  await set(2);
+  expect((await write(server)).status).toBe(200);
+  expect((await call(server, 'DELETE', limit)).status).toBe(200);
+  expect((await write(server)).status).toBe(200);
+  await server.stop();
+});
+
+test('a key and its successor spend one limit, and an answer without a maximum gets what is left', async () => {
+  const server = await startServer({ env: { MODELS_FILE: modelsFile() } });
+  const project = `/v1/organization/projects/${server.first.project_id}`;
+  const chat = (key: string) => call(server, 'POST', '/v1/chat/completions', { key, body: { model: 'm', messages } });
+  // 109 for each answer; 2,000 - 1,009 are enough for the first three messages.
+  const limited = { name: 'limited', spend_limit: { amount: 0.0012, interval: 'day' } };
+  const first = await createKey(server, server.first.project_id, limited);
+  expect((await write(server, first.value)).status).toBe(200);
+  expect((await write(server, first.value)).status).toBe(200);
+  const rotated = await call(server, 'POST', `${project}/api_keys/${first.id}/rotate`, { body: {} });
+  expect(rotated.status).toBe(201);
+  const second = String(rotated.body.value);
+  // 982 are left.
+  expect((await write(server, second)).status).toBe(402);
+  const whole = await chat(second);
+  expect([whole.status, (whole.body.choices as { finish_reason: string }[])[0]!.finish_reason]).toEqual([200, 'stop']);
+  let last = whole;
+  let answers = 3;
+  for (let next = await chat(second); next.status === 200; next = await chat(second)) {
+    last = next;
+    answers++;
+  }
+  // The last one was cut off: what was left paid for some of its ten tokens.
+  expect((last.body.choices as { finish_reason: string }[])[0]!.finish_reason).toBe('length');
+  const { completion_tokens: tokens } = last.body.usage as { completion_tokens: number };
+  expect(tokens).toBe(Math.floor((1_200 - (answers - 1) * 109 - 9) / 10));
+  expect((await write(server)).status).toBe(200);
+  await server.stop();
+});

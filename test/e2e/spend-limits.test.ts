@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { type Answer, call, createKey, errorOf } from './calls.ts';
+import { type Answer, call, createKey, errorOf, freshKey, paths } from './calls.ts';
 import { freshDir, type Server, startServer } from './server.ts';
 
 // A loaded machine is slow, not wrong.
@@ -73,30 +73,43 @@ test('a spend limit holds to the micro-dollar from the answer that sets it on, a
 
 test('a key and its successor spend one limit, and an answer without a maximum gets what is left', async () => {
   const server = await startServer({ env: { MODELS_FILE: modelsFile() } });
-  const project = `/v1/organization/projects/${server.first.project_id}`;
-  const chat = (key: string) => call(server, 'POST', '/v1/chat/completions', { key, body: { model: 'm', messages } });
-  // 109 for each answer; 2,000 - 1,009 are enough for the first three messages.
+  const keys = paths.projectKeys(server.first.project_id);
+  let spent = 0;
+  const chat = async (key: string): Promise<Answer> => {
+    const answer = await call(server, 'POST', '/v1/chat/completions', { key, body: { model: 'm', messages } });
+    if (answer.status === 200) {
+      const { prompt_tokens, completion_tokens } = answer.body.usage as Record<string, number>;
+      spent += prompt_tokens! + 10 * completion_tokens!;
+    }
+    return answer;
+  };
+  const reasonOf = ({ body }: Answer): unknown => (body.choices as { finish_reason: string }[])[0]!.finish_reason;
   const limited = { name: 'limited', spend_limit: { amount: 0.0012, interval: 'day' } };
   const first = await createKey(server, server.first.project_id, limited);
-  expect((await write(server, first.value)).status).toBe(200);
-  expect((await write(server, first.value)).status).toBe(200);
-  const rotated = await call(server, 'POST', `${project}/api_keys/${first.id}/rotate`, { body: {} });
+  const answers = [await write(server, first.value), await write(server, first.value)];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  spent = costOf(answers);
+  const body = { grace_seconds: 600 };
+  const headers = { 'idempotency-key': freshKey() };
+  const rotated = await call(server, 'POST', `${keys}/${first.id}/rotate`, { body, headers });
   expect(rotated.status).toBe(201);
   const second = String(rotated.body.value);
-  // 982 are left.
   expect((await write(server, second)).status).toBe(402);
-  const whole = await chat(second);
-  expect([whole.status, (whole.body.choices as { finish_reason: string }[])[0]!.finish_reason]).toEqual([200, 'stop']);
-  let last = whole;
-  let answers = 3;
-  for (let next = await chat(second); next.status === 200; next = await chat(second)) {
-    last = next;
-    answers++;
+  let last = await chat(second);
+  expect([last.status, reasonOf(last)]).toEqual([200, 'stop']);
+  let before = spent;
+  while (reasonOf(last) === 'stop') {
+    before = spent;
+    last = await chat(first.value);
+    expect(last.status).toBe(200);
   }
-  // The last one was cut off: what was left paid for some of its ten tokens.
-  expect((last.body.choices as { finish_reason: string }[])[0]!.finish_reason).toBe('length');
-  const { completion_tokens: tokens } = last.body.usage as { completion_tokens: number };
-  expect(tokens).toBe(Math.floor((1_200 - (answers - 1) * 109 - 9) / 10));
+  // It was cut off: what was left paid for some of its tokens.
+  expect(reasonOf(last)).toBe('length');
+  expect((last.body.usage as { completion_tokens: number }).completion_tokens).toBe(
+    Math.floor((1_200 - before - 9) / 10),
+  );
+  expect((await chat(second)).status).toBe(402);
+  expect(spent).toBeLessThanOrEqual(1_200);
   expect((await write(server)).status).toBe(200);
   await server.stop();
 });

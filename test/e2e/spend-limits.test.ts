@@ -84,7 +84,7 @@ test('a key and its successor spend one limit, and an answer without a maximum g
     return answer;
   };
   const reasonOf = ({ body }: Answer): unknown => (body.choices as { finish_reason: string }[])[0]!.finish_reason;
-  const limited = { name: 'limited', spend_limit: { amount: 0.0012, interval: 'day' } };
+  const limited = { name: 'limited', spend_limit: { amount: 0.00118, interval: 'day' } };
   const first = await createKey(server, server.first.project_id, limited);
   const answers = [await write(server, first.value), await write(server, first.value)];
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -106,10 +106,10 @@ test('a key and its successor spend one limit, and an answer without a maximum g
   // It was cut off: what was left paid for some of its tokens.
   expect(reasonOf(last)).toBe('length');
   expect((last.body.usage as { completion_tokens: number }).completion_tokens).toBe(
-    Math.floor((1_200 - before - 9) / 10),
+    Math.floor((1_180 - before - 9) / 10),
   );
   expect((await chat(second)).status).toBe(402);
-  expect(spent).toBeLessThanOrEqual(1_200);
+  expect(spent).toBeLessThanOrEqual(1_180);
   expect((await write(server)).status).toBe(200);
   await server.stop();
 });

@@ -1,6 +1,7 @@
 import { credentialOf } from '../../src/admin/credential.ts';
 import { fundsOf } from '../../src/app/funds.ts';
 import type { Checks } from '../../src/app/health.ts';
+import { SpendRows } from '../../src/app/spend-limits.ts';
 import { systemClock } from '../../src/clock.ts';
 import { apiKeyGate } from '../../src/data/access/authenticate.ts';
 import type { Knowledge } from '../../src/data/access/knowledge.ts';
@@ -15,6 +16,7 @@ import type { Pricing } from '../../src/domain/usage/charge.ts';
 import { type ServerOptions, serve } from '../../src/http/listen/server.ts';
 import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/commands/actor.ts';
+import type { RowReader } from '../../src/kernel/rows/rows.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { type Evaluator, openEvaluator } from '../../src/rules/evaluate.ts';
 import type { SpendSource } from '../../src/data/account/spend-limits.ts';
@@ -42,7 +44,7 @@ export interface WholeOptions extends MemoryOptions {
   readonly evaluator?: Evaluator;
   /** Of every model; default: an output token costs a micro-dollar. */
   readonly pricing?: Partial<Pricing>;
-  /** Default: nobody has a spend limit. */
+  /** Default: as the rows have them. */
   readonly spend?: SpendSource;
 }
 
@@ -53,6 +55,11 @@ const listed = (models: ReadonlyMap<string, ConnectedModel> | ServedModels): Ser
         list: { get: () => [...models.values()].map(({ model }) => model), configurable: true },
         aliases: { get: () => aliasesOf([...models.values()].map(({ model }) => model)), configurable: true },
       }) as ServedModels);
+
+/** What a gateway keeps until a batch changes it. */
+const readEachTime = (rows: Pick<RowReader, 'get'>): SpendSource => ({
+  limitsOf: (...of) => new SpendRows(rows).limitsOf(...of),
+});
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
 export const wholeGateway = async ({
@@ -72,7 +79,7 @@ export const wholeGateway = async ({
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
   // Tests put models into theirs later on.
   const served = models ? listed(models) : connected;
-  const accounts = memoryAccounts(pricing, fundsOf(admin.models, served), spend);
+  const accounts = memoryAccounts(pricing, fundsOf(admin.models, served), spend ?? readEachTime(admin.models));
   const decided: Decided[] = [];
   const policies = policyGuard({
     inForce: at.inForce,

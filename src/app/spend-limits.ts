@@ -21,7 +21,7 @@ const usageEvents: ReadonlySet<string> = new Set(['usage.settled', 'usage.totall
 
 const changesLimits = ({ type, data }: Recorded): boolean =>
   // A successor spends with its line.
-  limitEvents.has(type) || (type === 'project_key.created' && data['rotated_from'] !== undefined);
+  limitEvents.has(type) || (type === 'project_key.created' && data.rotated_from !== undefined);
 
 /**
  * The spend limits of lines of keys, projects and organizations as the read models have them (contract M.8). Rows are read when

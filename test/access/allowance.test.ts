@@ -43,11 +43,7 @@ const nothing = [
 
 test.each([
   ['without credit', { whyFull: undefined, begin: () => lack }, 'insufficient_credits'],
-  [
-    'without room for accounts',
-    { whyFull: 'they are full', begin: () => lack },
-    'dependency_unavailable',
-  ],
+  ['without room for accounts', { whyFull: 'they are full', begin: () => lack }, 'dependency_unavailable'],
 ])('a request %s holds nothing in the windows, even before it has ended', async (_, accounts, code) => {
   const { lease, held } = leaseOf(accounts);
   expect(held()).toEqual([

@@ -45,7 +45,10 @@ const ask = async (server: Server, keys: readonly string[], random: () => number
     };
     const response = fetch(`${server.baseUrl}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${keys[Math.floor(random() * keys.length)]}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${keys[Math.floor(random() * keys.length)]}`,
+        'content-type': 'application/json',
+      },
       body: JSON.stringify(body),
       signal: leaving.signal,
     });
@@ -57,7 +60,13 @@ const ask = async (server: Server, keys: readonly string[], random: () => number
 test(`limits of three scopes are exceeded by nothing, and leave no room unused, under kills, seed ${seed}`, async () => {
   const { next: random } = seeded(seed);
   const file = join(dirname(freshDir()), 'models.json');
-  const upstream = { kind: 'simulated', output_tokens: 30, output_tokens_variation: 0.9, first_token_ms: 5, token_ms: 1 };
+  const upstream = {
+    kind: 'simulated',
+    output_tokens: 30,
+    output_tokens_variation: 0.9,
+    first_token_ms: 5,
+    token_ms: 1,
+  };
   const pricing = { prompt: '0.000001', completion: '0.00001' };
   writeFileSync(
     file,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Limited } from '../../src/data/account/spend-limits.ts';
 import type { PassedAnswer, PassedRequest } from '../../src/data/upstream/port.ts';
-import { noTokens } from '../../src/tokens.ts';
 import type { SpendLimit } from '../../src/domain/usage/spend-limit.ts';
+import { noTokens } from '../../src/tokens.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { hosted, model } from './hosted.ts';
 import { answer, ScriptedUpstream, usage } from './scripted-upstream.ts';

@@ -4,9 +4,9 @@ import { claim, isLack } from '../../src/data/account/claim.ts';
 import { Credit, type Funds } from '../../src/data/account/credit.ts';
 import type { Begun } from '../../src/data/account/journal/entry.ts';
 import { Meter } from '../../src/data/account/meter.ts';
+import { noSpendLimits } from '../../src/data/account/spend-limits.ts';
 import { type Pricing, priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import { noSpendLimits } from '../../src/data/account/spend-limits.ts';
 
 export const free: Pricing = {
   prompt: '0',

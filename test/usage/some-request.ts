@@ -1,8 +1,8 @@
+import { isLack } from '../../src/data/account/claim.ts';
 import type { Begun } from '../../src/data/account/journal/entry.ts';
 import type { Meter } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
-import { isLack } from '../../src/data/account/claim.ts';
 import type { OpenUsage } from '../../src/usage/usage.ts';
 import { free } from '../support/accounts.ts';
 

@@ -270,7 +270,12 @@ describe('spend limits', () => {
     charged(credit, 60, start);
     expect(credit.leftOf(limitOf(100, 'day'), start)).toBe(40);
     credit.recorded([`at ${start}`]);
-    expect(credit.leftOf(limitOf(100, 'day', () => 60), start)).toBe(40);
+    expect(
+      credit.leftOf(
+        limitOf(100, 'day', () => 60),
+        start,
+      ),
+    ).toBe(40);
   });
 
   test('of several gateways are not exceeded together where each has its part', () => {

@@ -1,5 +1,5 @@
-import type { Lack } from '../account/claim.ts';
 import { type Refusal, refusal } from '../../errors.ts';
+import type { Lack } from '../account/claim.ts';
 
 const perDollar = 1_000_000;
 const dollars = (microDollars: number): number => Math.max(0, microDollars) / perDollar;
@@ -18,5 +18,8 @@ export const lackRefusal = ({ lacking, left, needed, resetsAt }: Lack): Refusal 
     `Beside requests in flight ${shown(left)} are left, and this request may cost ${shown(needed)}. ` +
     (reset === null ? 'The limit does not reset.' : `The limit resets at ${reset}.`);
   const about = { scope, limit: dollars(limit.amount), limit_remaining: dollars(left) };
-  return refusal('spend_limit_exceeded', { message, about: reset === null ? about : { ...about, limit_resets_at: reset } });
+  return refusal('spend_limit_exceeded', {
+    message,
+    about: reset === null ? about : { ...about, limit_resets_at: reset },
+  });
 };

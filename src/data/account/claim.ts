@@ -34,13 +34,7 @@ const unbounded: Claimed = { hold: null, maximum: null };
  * Holds the dearest price of a request within all its bounds, or within none. Within a spend limit an answer without a maximum holds
  * the model's longest; if less is left, the request gets the maximum that this pays for (contract M.8).
  */
-export const claim = (
-  credit: Credit,
-  of: readonly Bound[],
-  price: Price,
-  asked: Asked,
-  at: Millis,
-): Claimed | Lack => {
+export const claim = (credit: Credit, of: readonly Bound[], price: Price, asked: Asked, at: Millis): Claimed | Lack => {
   if (of.length === 0) return unbounded;
   const { estimatedTokens, maxTokens, longest, cut, images, searches } = asked;
   const costOf = (output: number): number => mostOf(price, estimatedTokens, output, images, searches);

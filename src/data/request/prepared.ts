@@ -1,6 +1,6 @@
 import { isRefusal, type Refusal } from '../../errors.ts';
-import { edited } from '../../json/edits.ts';
 import type { Cut } from '../../http/route.ts';
+import { edited } from '../../json/edits.ts';
 import type { RequestText } from '../../rules/text/request-text.ts';
 import type { TokenNeed } from '../account/counts.ts';
 import { imagesOf, pricesImages } from '../questions/images.ts';

@@ -600,6 +600,12 @@ test('every code of the catalogue is provoked', () => {
   expect(Object.keys(provocations).toSorted()).toEqual(Object.keys(catalogue).toSorted());
 });
 
+/** What the messages API adds to the code (contract G.8, M.8). */
+const aboutOf = (code: string, status: number): object => {
+  if (code === 'spend_limit_exceeded') return { scope: 'key', limit: 0.000001, limit_remaining: 0.000001 };
+  return code.startsWith('policy_') && status === 403 ? { policy_id: expect.any(String), version: 1 } : {};
+};
+
 describe('over the wire', () => {
   test.each(Object.entries(provocations))(
     '%s',
@@ -630,8 +636,7 @@ describe('over the wire', () => {
       expect(error.message.length).toBeLessThanOrEqual(500);
       if (path.startsWith('/v1/messages')) {
         expect(body.request_id).toBe(id);
-        const about = code.startsWith('policy_') && status === 403 ? { policy_id: expect.any(String), version: 1 } : {};
-        expect(error.details).toEqual({ error_code: code, ...about });
+        expect(error.details).toEqual({ error_code: code, ...aboutOf(code, status) });
         if (status === 422) expect(body.detail[0]).toMatchObject({ loc: ['body', ...(param ?? '').split('.')] });
       } else if (path.startsWith('/v1/responses')) {
         expect(Object.keys(error)).toEqual(['message', 'type', 'param', 'code']);

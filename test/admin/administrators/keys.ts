@@ -34,7 +34,7 @@ const inOrder = (wanted: readonly string[]): string[] => projectPermissions.filt
 
 const spendLimits = fc.option(
   fc.constantFrom(null, { amount: 1, interval: 'day' }, { amount: 0.000001, interval: 'total' }),
-  { nil: undefined, freq: 1 },
+  { nil: undefined, freq: 2 },
 );
 
 /** The newest key of a line limits all of it. */

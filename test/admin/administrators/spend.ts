@@ -8,7 +8,7 @@ const path = '/projects/{project_id}';
 /** Of a project, or of the organization. */
 const limitSpend = command({
   name: 'limit spend',
-  args: fc.record({ who, target: fc.option(target), cents: fc.constantFrom(1, 500, null) }),
+  args: fc.record({ who, target: fc.option(target, { freq: 2 }), cents: fc.constantFrom(1, 500, null, null) }),
   async run(world, { who: chosen, target: wanted, cents }) {
     const tenant = tenantOf(world, chosen);
     const found = wanted && projectOf(world, chosen, wanted);
@@ -50,6 +50,6 @@ const readSpend = command({
 });
 
 export const spendSteps = [
-  { weight: 2, arbitrary: limitSpend },
+  { weight: 4, arbitrary: limitSpend },
   { weight: 1, arbitrary: readSpend },
 ];

@@ -10,11 +10,10 @@ import { type Route, route } from '../../http/route.ts';
 import type { RowReader } from '../../kernel/rows/rows.ts';
 import type { TiersInForce } from '../../limits/tiers/tiers-in-force.ts';
 import { shownSpend, spendFields } from '../usage/spend-fields.ts';
+import { keyLimitsShown } from './project-key-object.ts';
 
 /** Contract M.1. */
 const oldestMs: Millis = 5_000;
-
-const ownLimit = z.int().nullable();
 
 const callingKey = z
   .object({
@@ -25,19 +24,12 @@ const callingKey = z
       rate_limit: z
         .object({ requests: z.int(), interval: z.literal('1m') })
         .describe('Requests a minute: its own limit, or that of the tier where this is lower'),
-      limits: z
-        .object({
-          requests_per_minute: ownLimit,
-          tokens_per_minute: ownLimit,
-          requests_per_day: ownLimit,
-          concurrent_requests: ownLimit,
-        })
-        .describe('Rate limits of its own; null where that of the tier holds'),
+      limits: keyLimitsShown,
     }),
   })
   .meta({ id: 'CallingKey' });
 
-export interface CallingKeyOptions {
+interface CallingKeyOptions {
   readonly models: Pick<RowReader, 'get'>;
   readonly tiers: TiersInForce;
   readonly clock: Clock;

@@ -12,7 +12,7 @@ import { deletionMarker } from '../fields.ts';
 export const statuses = ['active', 'revoked', 'expired', 'suspended'] as const;
 
 const shownLimit = z.int().nullable();
-const keyLimitsShown = z
+export const keyLimitsShown = z
   .object({
     requests_per_minute: shownLimit,
     tokens_per_minute: shownLimit,

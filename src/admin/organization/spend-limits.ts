@@ -61,6 +61,7 @@ interface Place<Params, T extends string> {
 /** In the form of `openai`'s `spendLimit` (contract M.7). */
 const limitRoutes = <Params, T extends string>(admin: Administration, place: Place<Params, T>): Route[] => {
   const { path, name, words, params, find, missing, conflicts } = place;
+  const refused = [...new Set(Object.values(conflicts))];
   const shared = { path, ...(params && { params }), find };
   const limit = limitObject(place.object, `${name}SpendLimit`);
   const deleted = marker(`${place.object}.deleted`, `Deleted${name}SpendLimit`);
@@ -98,7 +99,7 @@ const limitRoutes = <Params, T extends string>(admin: Administration, place: Pla
       summary: `Limit what ${words} may spend in a month`,
       body: limitBody,
       replies: { 200: { description: 'The limit', schema: limit } },
-      errors: [...missing, ...Object.values(conflicts)],
+      errors: [...missing, ...refused],
       async handle(call) {
         const to: SpendLimit = { amount: call.body.threshold_amount * microsOfCent, interval: 'month' };
         await change(call, call.found.id, to);
@@ -111,7 +112,7 @@ const limitRoutes = <Params, T extends string>(admin: Administration, place: Pla
       operation: `delete${name}SpendLimit`,
       summary: `Let ${words} spend without a limit of its own`,
       replies: { 200: { description: 'The deletion marker', schema: deleted } },
-      errors: [...missing, 'spend_limit_not_found', ...Object.values(conflicts)],
+      errors: [...missing, 'spend_limit_not_found', ...refused],
       async handle(call) {
         await change(call, call.found.id, null);
         return { status: 200, body: { object: `${place.object}.deleted`, deleted: true } };

@@ -2,6 +2,8 @@ import type { AuditRow } from '../../../projections/audit-log.ts';
 import { type AuditEntry, auditEntry } from '../../admin/audit/audit-logs.ts';
 import { nameOf } from '../../audit/effective.ts';
 import type { Past } from '../../audit/past.ts';
+import type { SpendLimit } from '../../domain/usage/spend-limit.ts';
+import { limitsText, spendLimitText } from '../limits-text.ts';
 import { printable } from '../terminal.ts';
 import { type EntryRow, isOfLog } from './log-entries.ts';
 import { type Field, sheet } from './sheet.ts';
@@ -22,7 +24,18 @@ const valueText = (name: string, value: unknown, when: When): string => {
   if (value !== null && typeof value === 'number' && name.endsWith('_at')) return when(value * 1000);
   if (value === null) return name === 'expires_at' ? 'never' : 'none';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : printable(value.join(', '));
+  if (typeof value === 'object') return recordText(name, value as Readonly<Record<string, unknown>>);
   return printable(String(value));
+};
+
+const recordText = (name: string, value: Readonly<Record<string, unknown>>): string => {
+  if (name === 'limits') return limitsText(value);
+  if (name === 'spend_limit') {
+    const { amount, interval } = value as unknown as SpendLimit;
+    return spendLimitText({ amount: Math.round(amount * 1_000_000), interval });
+  }
+  const entries = Object.entries(value).map(([each, what]) => `${each} (${what})`);
+  return printable(entries.join(', ')) || 'none';
 };
 
 /** A copy of `name` for an SDK. */

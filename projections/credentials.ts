@@ -107,6 +107,7 @@ const changed = (
     case 'project_key.rotated':
       return { expiresAt: event.expires_at, sharesWindows: true };
     case 'project_key.limits_updated':
+    case 'project_key.spend_limited':
     case 'project_key.suspended':
     case 'project_key.reactivated':
     case 'project_key.revoked':

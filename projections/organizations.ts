@@ -1,5 +1,6 @@
 import { type BillingEvent, type Ledger, post, unpaid } from '../src/domain/organization/billing.ts';
 import { type OrganizationEvent, organization } from '../src/domain/organization/organization.ts';
+import type { SpendLimit } from '../src/domain/usage/spend-limit.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import { PersistentMap } from '../src/kernel/aggregate/persistent-map.ts';
 import type { Projection } from '../src/kernel/projections/projection.ts';
@@ -12,6 +13,7 @@ export interface OrganizationRow extends Omit<Ledger, 'references'> {
   readonly name: string;
   readonly status: string;
   readonly createdAt: number;
+  readonly spendLimit: SpendLimit | null;
 }
 
 export const organizationRows = table<OrganizationRow>('organizations');
@@ -30,7 +32,7 @@ const amounts = ({ tier, lifetimePaid, credits, subscription }: Ledger) => ({
 
 export const organizations: Projection = {
   name: 'organizations',
-  version: 2,
+  version: 3,
   categories: ['organization'],
   tables: [organizationRows],
   apply(recorded, rows) {
@@ -39,7 +41,10 @@ export const organizations: Projection = {
     const event = eventOf<OrganizationEvent>(recorded);
     const status = nextStatus(chart, id, before?.status ?? 'absent', event);
     if (event.type === 'organization.created') {
-      rows.put(organizationRows, id, { id, name: event.name, status, createdAt: event.created_at, ...amounts(unpaid) });
+      const { name, created_at: createdAt } = event;
+      rows.put(organizationRows, id, { id, name, status, createdAt, spendLimit: null, ...amounts(unpaid) });
+    } else if (event.type === 'organization.spend_limited' && before) {
+      rows.put(organizationRows, id, { ...before, spendLimit: event.limit });
     } else if (before) {
       const paid = isBilling(event) ? amounts(post({ ...before, references: none }, event)) : {};
       if (status !== before.status || isBilling(event)) rows.put(organizationRows, id, { ...before, ...paid, status });

@@ -1,6 +1,7 @@
 import { type KeyLimits, keyLimits } from '../src/domain/key/key-limits.ts';
 import { isOpen, type ProjectKey, type ProjectKeyEvent, projectKey } from '../src/domain/key/project-key.ts';
 import type { ProjectEvent } from '../src/domain/project/project.ts';
+import type { SpendLimit } from '../src/domain/usage/spend-limit.ts';
 import type { State } from '../src/kernel/aggregate/aggregate.ts';
 import { compile } from '../src/kernel/aggregate/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projections/projection.ts';
@@ -24,6 +25,15 @@ export const expiringKeys = table<{ readonly keyId: string; readonly expiresAt: 
 /** Key: the first key of a chain of rotations. What was last set for one of its keys, which share the windows. */
 export const keyLimitRows = table<KeyLimits>('project-key-limits');
 
+/** Of a chain of rotations, whose keys spend together. */
+export interface SpendLine {
+  readonly spendLimit: SpendLimit | null;
+  readonly keys: readonly string[];
+}
+
+/** Key: the first key of a chain. Only of one that has, or had, a spend limit. */
+export const spendLines = table<SpendLine>('project-key-spend-lines');
+
 /** Fifteen digits hold every time up to the year 9999. */
 const expiryKeyOf = (expiresAt: number, keyId: string): string => `${String(expiresAt).padStart(15, '0')}:${keyId}`;
 
@@ -31,9 +41,9 @@ const chart = compile(projectKey);
 
 export const projectKeys: Projection = {
   name: 'project-keys',
-  version: 5,
+  version: 6,
   categories: ['projectKey', 'project'],
-  tables: [projectKeyRows, projectKeyOwners, admittedKeys, expiringKeys, keyLimitRows],
+  tables: [projectKeyRows, projectKeyOwners, admittedKeys, expiringKeys, keyLimitRows, spendLines],
   apply(recorded, rows) {
     if (recorded.stream.startsWith('project-')) return noteIssuedKey(recorded, rows);
     const id = idOf(recorded);
@@ -46,6 +56,7 @@ export const projectKeys: Projection = {
     rows.put(projectKeyRows, key, { id, ...row });
     keepExpiry(rows, id, expiryOf(before), expiryOf(row));
     keepLimits(rows, id, event, row.data.windowsOf);
+    keepSpendLimit(rows, { id, ...row }, event);
     if (event.type === 'project_key.created') {
       rows.put(projectKeyOwners, id, { projectId });
       rows.remove(admittedKeys, id);
@@ -67,6 +78,49 @@ const keepLimits = (rows: Rows, id: string, event: ProjectKeyEvent, windowsOf: s
   else if (event.type === 'project_key.created' && event.limits && windowsOf === null)
     rows.put(keyLimitRows, id, keyLimits(event.limits));
 };
+
+const keepSpendLimit = (rows: Rows, row: ProjectKeyRow, event: ProjectKeyEvent): void => {
+  const { id, data } = row;
+  const first = data.windowsOf ?? id;
+  const before = rows.get(spendLines, first);
+  if (event.type === 'project_key.spend_limited') {
+    rows.put(spendLines, first, { spendLimit: event.limit, keys: before?.keys ?? keysUpTo(rows, row) });
+  } else if (event.type === 'project_key.created') {
+    // A successor begins with the limit that its chain has.
+    if (before) rows.put(spendLines, first, { ...before, keys: [...before.keys, id] });
+    else if (data.spendLimit) rows.put(spendLines, first, { spendLimit: data.spendLimit, keys: keysUpTo(rows, row) });
+  }
+};
+
+/** A key and those that it was rotated from, the first one first. */
+const keysUpTo = (rows: Pick<Rows, 'get'>, { id, data }: Pick<ProjectKeyRow, 'id' | 'data'>): readonly string[] => {
+  const keys = [id];
+  for (let from = data.rotatedFrom; from !== null; ) {
+    keys.unshift(from);
+    from = rows.get(projectKeyRows, `${data.projectId}:${from}`)?.data.rotatedFrom ?? null;
+  }
+  return keys;
+};
+
+/** Those whose spend is counted together: all keys of a chain of rotations. */
+export const keysOfLine = (rows: Pick<Rows, 'get'>, row: Pick<ProjectKeyRow, 'id' | 'data'>): readonly string[] => {
+  const { windowsOf, projectId, rotatedTo } = row.data;
+  const line = rows.get(spendLines, windowsOf ?? row.id);
+  if (line) return line.keys;
+  const keys = [...keysUpTo(rows, row)];
+  for (let to = rotatedTo; to !== null; ) {
+    keys.push(to);
+    to = rows.get(projectKeyRows, `${projectId}:${to}`)?.data.rotatedTo ?? null;
+  }
+  return keys;
+};
+
+/** In force for a key: that of its chain of rotations. */
+export const spendLimitOf = (
+  rows: Pick<Rows, 'get'>,
+  { id, data }: Pick<ProjectKeyRow, 'id' | 'data'>,
+): SpendLimit | null =>
+  data.rotatedTo === null ? data.spendLimit : (rows.get(spendLines, data.windowsOf ?? id)?.spendLimit ?? null);
 
 /** In force for a key: those of its chain of rotations. */
 export const limitsOf = (rows: Pick<Rows, 'get'>, { id, data }: Pick<ProjectKeyRow, 'id' | 'data'>): KeyLimits =>

@@ -26,7 +26,7 @@ const chart = compile(project);
 
 export const projects: Projection = {
   name: 'projects',
-  version: 5,
+  version: 6,
   categories: ['project'],
   tables: [projectRows, activeProjectRows, aliasedProjectRows, projectOwners],
   apply(recorded, rows) {
@@ -50,7 +50,14 @@ export const projects: Projection = {
 
 const hasAliases = ({ modelAliases }: ProjectRow): boolean => Object.keys(modelAliases).length > 0;
 
-const unset = { archivedAt: null, allowedModels: null, deniedModels: null, modelAliases: {}, rateLimits: {} };
+const unset = {
+  archivedAt: null,
+  allowedModels: null,
+  deniedModels: null,
+  modelAliases: {},
+  rateLimits: {},
+  spendLimit: null,
+};
 
 const next = (
   before: ProjectRow | undefined,
@@ -77,6 +84,8 @@ const next = (
       const row = rowOfEvent(event);
       return { ...before, rateLimits: row ? { ...others, [event.model]: row } : others };
     }
+    case 'project.spend_limited':
+      return { ...before, spendLimit: event.limit };
     case 'project.archived':
       return { ...before, status, archivedAt: event.archived_at };
   }

@@ -1,4 +1,5 @@
 import { isRecord } from '../src/domain/records.ts';
+import { addSpent, type Interval, intervals, periodAt, type Spent, spentNothing } from '../src/domain/usage/period.ts';
 import {
   accountSeconds,
   sumFields,
@@ -31,9 +32,12 @@ export interface UsageOfHour extends UsageRow, Counted {
 }
 export interface UsageOfAll extends Counted {
   readonly sum: UsageSum;
-  /** The sum at the last event that named the organization (`usage.totalled`), and the sum in that event. */
+  /** The sum at the last event that named it (`usage.totalled`), and the sum in that event. */
   readonly named: UsageSum;
   readonly told: UsageSum;
+  /** Milliseconds; 0 if in none. */
+  readonly toldAt: number;
+  readonly spent: Readonly<Record<Interval, Spent>>;
 }
 export interface UsageTold extends Counted {
   readonly revision: number;
@@ -49,6 +53,7 @@ const minutesOfDay = 24 * minutesOfHour;
 export const usageDays = table<UsageOfDay>('usage-days');
 /** Key: the same with the hour. */
 export const usageHours = table<UsageOfHour>('usage-hours');
+/** Key: the id of an organization, project or key. */
 export const usageTotals = table<UsageOfAll>('usage-totals');
 const usageTold = table<UsageTold>('usage-told');
 const last = 'last';
@@ -101,7 +106,7 @@ const addMinute = (all: number[], minute: number, sum: UsageSum): void => {
 
 export const usage: Projection = {
   name: 'usage',
-  version: 3,
+  version: 4,
   categories: ['usage', 'usageTotal'],
   tables: [usageDays, usageHours, usageTotals, usageTold],
   isWrittenBehind: true,
@@ -110,7 +115,7 @@ export const usage: Projection = {
     if (!isRecord(event.type, event.data)) return;
     const { data, position, stream } = event;
     if (stream === totalStream) return applyTotals(event, rows);
-    const totals = new Map<string, UsageSum>();
+    const totals = new Map<string, MinuteSum[]>();
     for (const { organizationId, place, of, minutes } of gatheredIn(data)) {
       const { projectId, keyId, model } = of;
       for (const [day, some] of byUnit(minutes, minutesOfDay)) {
@@ -129,28 +134,50 @@ export const usage: Projection = {
         for (const each of some) addMinute(all, each.minute % minutesOfHour, each.sum);
         rows.put(usageHours, key, { projectId, keyId, model, upTo: position, minutes: all });
       }
-      for (const { sum } of minutes) totals.set(organizationId, addUse(totals.get(organizationId) ?? noUse, sum));
+      for (const id of [organizationId, projectId, keyId]) {
+        const known = totals.get(id);
+        if (known) known.push(...minutes);
+        else totals.set(id, [...minutes]);
+      }
     }
-    for (const [organizationId, sum] of totals) {
-      const total = rows.get(usageTotals, organizationId);
+    for (const [id, minutes] of totals) {
+      const total = rows.get(usageTotals, id);
       if (total !== undefined && total.upTo >= position) continue;
-      const { sum: before, named, told } = total ?? noTotal;
-      rows.put(usageTotals, organizationId, { upTo: position, sum: addUse(before, sum), named, told });
+      rows.put(usageTotals, id, { ...withMinutes(total ?? noTotal, minutes), upTo: position });
     }
   },
 };
 
-const noTotal = { sum: noUse, named: noUse, told: noUse };
+const noTotal = {
+  sum: noUse,
+  named: noUse,
+  told: noUse,
+  toldAt: 0,
+  spent: { day: spentNothing, week: spentNothing, month: spentNothing },
+};
+
+const withMinutes = (total: Omit<UsageOfAll, 'upTo'>, minutes: readonly MinuteSum[]): Omit<UsageOfAll, 'upTo'> => {
+  let { sum } = total;
+  const spent = { ...total.spent };
+  for (const each of minutes) {
+    sum = addUse(sum, each.sum);
+    for (const interval of intervals) {
+      const period = periodAt(interval, each.minute * minuteMs);
+      spent[interval] = addSpent(spent[interval], period, each.sum.microDollars);
+    }
+  }
+  return { ...total, sum, spent };
+};
 
 /** Restores sums whose accounts the store has removed, and never lowers one, which would be credit. */
 const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Rows): void => {
-  for (const { organizationId, sum: told } of totalsOf(data)) {
-    const total = rows.get(usageTotals, organizationId);
+  for (const { id, sum: told } of totalsOf(data)) {
+    const total = rows.get(usageTotals, id);
     if (total !== undefined && total.upTo >= position) continue;
-    const { sum, named } = total ?? noTotal;
+    const { sum, named, spent } = total ?? noTotal;
     const since = combined(sum, named, (now, before) => now - before);
     const now = combined(sum, addUse(told, since), Math.max);
-    rows.put(usageTotals, organizationId, { upTo: position, sum: now, named: now, told });
+    rows.put(usageTotals, id, { upTo: position, sum: now, named: now, told, toldAt: metadata.at, spent });
   }
   if ((rows.get(usageTold, last)?.upTo ?? -1n) < position)
     rows.put(usageTold, last, { upTo: position, revision, at: metadata.at });

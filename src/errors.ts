@@ -33,6 +33,10 @@ const entries = {
     status: 402,
     message: 'The organization has not enough credit for this request and those that are in flight.',
   },
+  spend_limit_exceeded: {
+    status: 402,
+    message: 'A spend limit has not enough left for this request and those that are in flight.',
+  },
   insufficient_permissions: { status: 403, message: 'The credential lacks the permission that this request needs.' },
   credential_type_not_allowed: { status: 403, message: 'This kind of credential is not accepted here.' },
   browser_not_allowed: { status: 403, message: 'Policies are managed from servers, never from browser code.' },
@@ -51,6 +55,7 @@ const entries = {
   },
   audit_log_not_found: { status: 404, message: 'No such audit log entry in this organization.' },
   rate_limit_not_found: { status: 404, message: 'No such rate limit in this project: it may call no such model.' },
+  spend_limit_not_found: { status: 404, message: 'No spend limit is set here.' },
   policy_not_found: { status: 404, message: 'No such policy in this organization.' },
   response_not_stored: { status: 404, message: 'No response is stored here: send the whole conversation in input.' },
   route_not_found: { status: 404, message: 'No such route.' },

@@ -16,6 +16,7 @@ describe('readConfig', () => {
       ADMIN_ORGANIZATION_RPM: 600,
       ADMIN_ORGANIZATION_CONCURRENT: 20,
       DATA_DIR: resolve('./data'),
+      GATEWAYS: 1,
       SECRETS_DIR: resolve('./data.secrets'),
       OWNED_BY: 'weir',
       LOG_LEVEL: 'info',

@@ -254,6 +254,13 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     status: 403,
   },
   insufficient_credits: { ask: () => inference({ model: 'paid' }), status: 402 },
+  spend_limit_exceeded: {
+    ask: async () => {
+      const limited = await makeKey({ name: 'limited', spend_limit: { amount: 0.000001, interval: 'total' } });
+      return inference({}, JSON.parse(limited.text).value);
+    },
+    status: 402,
+  },
   model_locked: { ask: () => inference({ model: 'locked' }), status: 403, param: 'model' },
   policy_violation: { ask: () => underPolicy('request.text.contains("hi")'), status: 403 },
   policy_evaluation_failed: {
@@ -275,6 +282,7 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     ask: () => admin('POST', `/projects/${mine.projectId}/rate_limits/rl-none`, { max_requests_per_1_minute: 1 }),
     status: 404,
   },
+  spend_limit_not_found: { ask: () => admin('GET', `/projects/${mine.projectId}/spend_limit`), status: 404 },
   policy_not_found: { ask: () => admin('GET', '/policies/pol_none'), status: 404 },
   response_not_stored: {
     ask: () => ask('GET', '/v1/responses/resp_1', { headers: bearer(mine.projectKey.value) }),
@@ -592,6 +600,12 @@ test('every code of the catalogue is provoked', () => {
   expect(Object.keys(provocations).toSorted()).toEqual(Object.keys(catalogue).toSorted());
 });
 
+/** What the messages API adds to the code (contract G.8, M.8). */
+const aboutOf = (code: string, status: number): object => {
+  if (code === 'spend_limit_exceeded') return { scope: 'key', limit: 0.000001, limit_remaining: 0.000001 };
+  return code.startsWith('policy_') && status === 403 ? { policy_id: expect.any(String), version: 1 } : {};
+};
+
 describe('over the wire', () => {
   test.each(Object.entries(provocations))(
     '%s',
@@ -622,8 +636,7 @@ describe('over the wire', () => {
       expect(error.message.length).toBeLessThanOrEqual(500);
       if (path.startsWith('/v1/messages')) {
         expect(body.request_id).toBe(id);
-        const about = code.startsWith('policy_') && status === 403 ? { policy_id: expect.any(String), version: 1 } : {};
-        expect(error.details).toEqual({ error_code: code, ...about });
+        expect(error.details).toEqual({ error_code: code, ...aboutOf(code, status) });
         if (status === 422) expect(body.detail[0]).toMatchObject({ loc: ['body', ...(param ?? '').split('.')] });
       } else if (path.startsWith('/v1/responses')) {
         expect(Object.keys(error)).toEqual(['message', 'type', 'param', 'code']);

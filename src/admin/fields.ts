@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { type Millis, seconds } from '../clock.ts';
 import { dateTime } from '../date-time.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
+import { limitIntervals, type SpendLimit } from '../domain/usage/spend-limit.ts';
 import { text } from '../http/request/query.ts';
+import { dollars, microsOf } from '../http/validation/dollars.ts';
 import { whole } from '../http/validation/whole.ts';
 import { mostPossible } from '../limits/record/window-limits.ts';
 
@@ -81,6 +83,18 @@ export const ownLimits = z
   .optional()
   .describe('Replaces all limits of its own; null and absent members leave the limit of the tier.');
 
+const spendLimitFields = z.strictObject({ amount: dollars(), interval: z.enum(limitIntervals) });
+
+/** Of a key. */
+export const spendLimitField = spendLimitFields
+  .nullable()
+  .optional()
+  .describe('What the key may spend in a period in UTC, with those that it was rotated from or to; null is no limit.');
+
+/** In micro-dollars. */
+export const spendLimitOf = (limit: z.infer<typeof spendLimitFields> | null): SpendLimit | null =>
+  limit && { amount: microsOf(limit.amount), interval: limit.interval };
+
 /** Ten years: the longest relative expiry (contract C.5). */
 const longestExpirySeconds = 315_360_000;
 
@@ -97,7 +111,7 @@ interface Expiry {
 
 export const oneExpiry = (body: Expiry): boolean =>
   body.expires_at === undefined || body.expires_in_seconds === undefined;
-const nullMeans: ReadonlySet<string> = new Set(['expires_at', 'limits']);
+const nullMeans: ReadonlySet<string> = new Set(['expires_at', 'limits', 'spend_limit']);
 /** For the OpenAPI document: has all of these fields. Null counts as absent, except where it means never or none. */
 export const hasFields = (...names: readonly string[]) => {
   const without = names.filter((name) => !nullMeans.has(name));

@@ -78,7 +78,7 @@ export const openLimits = async (options: {
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
 }): Promise<OpenLimits> => {
   const { config, models, clock, tiers: first } = options;
-  const rows = new LimitRows(models);
+  const rows = new LimitRows(models, config.GATEWAYS);
   const windows = emptyWindows({ ...options, tiers: first.table }, rows);
   // A log without an organization has never admitted a request.
   const fresh = models.range(organizationRows, { prefix: '', limit: 1 }).length === 0;

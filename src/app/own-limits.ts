@@ -11,11 +11,23 @@ import { keyLimitsChanged, projectLimitsChanged, tierChanged, type Windows } fro
 
 type Rows = Pick<ReadModels, 'get' | 'absent'>;
 
-const ofRow = ({ requestsPerMinute, tokensPerMinute, requestsPerDay }: RateLimits, concurrent: number | null) => ({
-  rpm: requestsPerMinute,
-  tpm: tokensPerMinute,
-  rpd: requestsPerDay,
-  concurrent,
+type Divide = (limit: number | null) => number | null;
+
+/** One at least, so that no gateway refuses everything. */
+const among =
+  (gateways: number): Divide =>
+  (limit) =>
+    limit === null ? null : Math.max(1, Math.floor(limit / gateways));
+
+const ofRow = (
+  { requestsPerMinute, tokensPerMinute, requestsPerDay }: RateLimits,
+  concurrent: number | null,
+  part: Divide,
+) => ({
+  rpm: part(requestsPerMinute),
+  tpm: part(tokensPerMinute),
+  rpd: part(requestsPerDay),
+  concurrent: part(concurrent),
 });
 
 const isAny = (own: OwnLimits): boolean => Object.values(own).some((limit) => limit !== null);
@@ -25,9 +37,12 @@ export class LimitRows implements OwnLimitsSource {
   /** What was asked for while its rows could not be read, by projection: the tier's limits hold until they can. */
   readonly missed = { keys: new Set<string>(), projects: new Set<string>() };
   readonly #models: Rows;
+  readonly #part: Divide;
 
-  constructor(models: Rows) {
+  /** @param gateways that share the limits */
+  constructor(models: Rows, gateways = 1) {
     this.#models = models;
+    this.#part = among(gateways);
   }
 
   ofKey(line: string): OwnLimits | null {
@@ -36,7 +51,7 @@ export class LimitRows implements OwnLimitsSource {
       return null;
     }
     const row = this.#models.get(keyLimitRows, line);
-    const own = row === undefined ? null : ofRow(row, row.concurrentRequests);
+    const own = row === undefined ? null : ofRow(row, row.concurrentRequests, this.#part);
     return own !== null && isAny(own) ? own : null;
   }
 
@@ -47,8 +62,8 @@ export class LimitRows implements OwnLimitsSource {
     }
     const { [wholeProject]: whole, ...rows } =
       this.#models.get(projectRows, projectKeyOf(organization, project))?.rateLimits ?? {};
-    const byModel = Object.entries(rows).map(([model, row]) => [model, ofRow(row, null)] as const);
-    return { whole: whole === undefined ? null : ofRow(whole, null), models: new Map(byModel) };
+    const byModel = Object.entries(rows).map(([model, row]) => [model, ofRow(row, null, this.#part)] as const);
+    return { whole: whole === undefined ? null : ofRow(whole, null, this.#part), models: new Map(byModel) };
   }
 
   /** The first key of the chain of rotations. */

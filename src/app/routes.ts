@@ -5,6 +5,7 @@ import { auditProofRoutes } from '../admin/audit/audit-proof.ts';
 import { historyRoutes } from '../admin/audit/histories.ts';
 import type { Administration } from '../admin/command.ts';
 import { adminKeyRoutes } from '../admin/keys/admin-keys.ts';
+import { keyRoute } from '../admin/keys/calling-key.ts';
 import { keyLimitsRoute } from '../admin/keys/key-limits.ts';
 import { projectKeyRoutes } from '../admin/keys/project-keys.ts';
 import { oauthRoutes } from '../admin/oauth/oauth.ts';
@@ -12,6 +13,7 @@ import { modelPermissionRoutes } from '../admin/organization/model-permissions.t
 import { organizationRoutes } from '../admin/organization/organization.ts';
 import { projectRoutes } from '../admin/organization/projects.ts';
 import { rateLimitRoutes } from '../admin/organization/rate-limits.ts';
+import { spendLimitRoutes } from '../admin/organization/spend-limits.ts';
 import { policyRoutes } from '../admin/policies/policies.ts';
 import { unsure } from '../admin/unsure.ts';
 import { usageRoutes } from '../admin/usage/usage-routes.ts';
@@ -83,12 +85,14 @@ export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
         usage: admin.models.get(usageTotals, organizationId)?.sum.microDollars ?? 0,
       }),
     }),
+    keyRoute({ models: admin.models, tiers, clock, ageMs: creditAgeMs }),
     ...unsure(
       [
         ...organizationRoutes(admin, tiers),
         ...projectRoutes(admin, modelsOf),
         ...modelPermissionRoutes(admin),
         ...rateLimitRoutes(admin, tiers, modelsOf),
+        ...spendLimitRoutes(admin),
         ...projectKeyRoutes(admin),
         keyLimitsRoute(admin, windows),
         ...adminKeyRoutes(admin),

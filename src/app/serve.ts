@@ -68,6 +68,7 @@ import { reloader } from './reload.ts';
 import { allRoutes } from './routes.ts';
 import { secretsOf } from './secrets/config-secrets.ts';
 import { needsItsSecrets, proveSecrets } from './secrets/known-secrets.ts';
+import { SpendRows } from './spend-limits.ts';
 import { absentRows, whatLacks, whoStands } from './standing.ts';
 import { sweepRows } from './sweep-rows.ts';
 import { certificateOf } from './tls.ts';
@@ -164,6 +165,7 @@ const start = async (parts: {
   const followed = { readAll: store.readAll, subscribe: shared.subscribe };
   let limits: OpenLimits | undefined;
   let usage: OpenUsage | undefined;
+  let spend: SpendRows | undefined;
   const known: Directory = directory(() => models as ReadModels);
   const inForce = policyDirectory(() => models as ReadModels);
   models = await openReadModels({
@@ -189,6 +191,7 @@ const start = async (parts: {
       known.committed(batch);
       inForce.committed();
       limits?.committed(batch);
+      spend?.committed(batch);
       // If the rows of usage stand still, this gateway goes on counting these accounts itself.
       if (!models?.stopped.some(({ follower }) => follower === usageRows.name)) usage?.recorded(batch);
     },
@@ -267,6 +270,7 @@ const start = async (parts: {
 
   const connected = connectModels(declared, { clock });
   open.later('the models', connected.close);
+  spend = new SpendRows(models);
   // Before any settlement, which names its price by the log.
   const prices = pricesOf(declared);
   await declarePrices(store, prices, by, clock);
@@ -275,6 +279,8 @@ const start = async (parts: {
     store,
     prices,
     funds: fundsOf(models, connected),
+    spend,
+    gateways: config.GATEWAYS,
     clock,
   });
   const accounts = usage;

@@ -19,6 +19,7 @@ export const auditTypes = [
   'project.archived',
   'model_permissions.updated',
   'rate_limit.updated',
+  'spend_limit.updated',
   'api_key.created',
   'api_key.updated',
   'api_key.rotated',

@@ -7,6 +7,7 @@ import type { OrganizationEvent } from '../domain/organization/organization.ts';
 import type { PolicyEvent } from '../domain/policy/policy-events.ts';
 import type { TermsFields } from '../domain/policy/policy-terms.ts';
 import type { ProjectEvent } from '../domain/project/project.ts';
+import type { SpendLimit } from '../domain/usage/spend-limit.ts';
 import type { DomainEvent } from '../kernel/aggregate/aggregate.ts';
 import type { Entry, Fields, Subject, Wording, Wordings } from './entry.ts';
 
@@ -17,6 +18,11 @@ const changed = (before: Fields | undefined, now: Fields): Fields =>
   Object.fromEntries(
     Object.entries(now).filter(([name, value]) => JSON.stringify(before?.[name]) !== JSON.stringify(value)),
   );
+
+const shownLimit = (limit: SpendLimit | null): Fields | null => limit && { ...limit, amount: dollars(limit.amount) };
+
+const spendLimited = ({ limit }: { readonly limit: SpendLimit | null }) =>
+  ({ type: 'spend_limit.updated', changesRequested: { spend_limit: shownLimit(limit) } }) as const;
 
 const organization: Wording<OrganizationEvent> = {
   place: (id) => ({ organizationId: id, resourceId: id }),
@@ -38,6 +44,7 @@ const organization: Wording<OrganizationEvent> = {
       type,
       data: { plan, amount: dollars(micro_dollars), reference },
     }),
+    'organization.spend_limited': spendLimited,
     'organization.admin_key_issued': null,
     'organization.admin_key_ended': null,
     'organization.policy_issued': null,
@@ -78,6 +85,7 @@ const project: Wording<ProjectEvent> = {
         max_requests_per_1_day: row.requests_per_day,
       },
     }),
+    'project.spend_limited': spendLimited,
     'project.archived': 'project.archived',
     'project.key_issued': null,
     'project.key_ended': null,
@@ -97,7 +105,8 @@ const projectKey: Wording<ProjectKeyEvent> = {
       const subject = { organizationId: event.organization_id, projectId: event.project_id, fields };
       const from = event.rotated_from === undefined ? {} : { rotated_from: event.rotated_from };
       const limits = event.limits === undefined ? {} : { limits: event.limits };
-      return { type: 'api_key.created', data: { ...fields, ...from, ...limits }, subject };
+      const spend = event.spend_limit === undefined ? {} : { spend_limit: shownLimit(event.spend_limit) };
+      return { type: 'api_key.created', data: { ...fields, ...from, ...limits, ...spend }, subject };
     },
     'project_key.updated': (event, known) => {
       const fields = keyFields(event);
@@ -116,6 +125,7 @@ const projectKey: Wording<ProjectKeyEvent> = {
       type: 'rate_limit.updated',
       changesRequested: { limits },
     }),
+    'project_key.spend_limited': spendLimited,
     'project_key.suspended': 'api_key.suspended',
     'project_key.reactivated': 'api_key.reactivated',
     'project_key.expired': 'api_key.expired',

@@ -25,6 +25,7 @@ import { eventstoreCommand } from './store/eventstore-command.ts';
 import { storeCommand } from './store/store-command.ts';
 import { printableLines, type Terminal, usageError } from './terminal.ts';
 import { billingCommand } from './usage/billing.ts';
+import { spendCommand } from './usage/spend-command.ts';
 import { usageCommand } from './usage/usage.ts';
 
 const statuses = `
@@ -69,6 +70,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
   weir.addCommand(modelCommand(terminal));
   weir.addCommand(limitsCommand(terminal));
   weir.addCommand(usageCommand(terminal));
+  weir.addCommand(spendCommand(terminal));
   weir.addCommand(completionCommand(terminal, weir));
   shareExamples(weir, 'weir');
   weir.showHelpAfterError('weir --help lists the commands.');

@@ -76,6 +76,11 @@ const variables = {
     })
     .optional()
     .describe('Connection string of an EventStoreDB or KurrentDB (default: the embedded store in DATA_DIR)'),
+  GATEWAYS: wholeNumber(1, 1_000)
+    .default(1)
+    .describe(
+      'Gateways on one event store: each has this part of the limits of projects, models and keys, and of what a spend limit has left',
+    ),
   MODELS_FILE: text.optional().describe('JSON file that declares the models (default: two simulated ones)'),
   TIERS_FILE: text
     .optional()

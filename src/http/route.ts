@@ -58,6 +58,15 @@ export interface Need {
 export const noNeed: Need = { tokens: 0, model: null };
 export const unknownNeed: Need = { tokens: 'unknown', model: null };
 
+/** How a request that names no maximum of tokens can be sent with one (contract M.8). */
+export interface Cut {
+  /** The member of a body that passes; null for a request in Weir's own form. */
+  readonly member: string | null;
+  readonly answers: number;
+  /** The smallest maximum that its upstream takes. */
+  readonly least: number;
+}
+
 export interface Metered {
   readonly requestId: string;
   readonly model: string;
@@ -71,6 +80,10 @@ export interface Metered {
   readonly searches: number;
   /** Reserved output. */
   readonly maxTokens: number;
+  /** The same, or of an answer without a maximum the model's longest. */
+  readonly longest: number;
+  /** How it can be sent with a maximum if it names none. */
+  readonly cut?: Cut | undefined;
 }
 
 /** Settled once; later calls have no effect (contract M.2). */
@@ -87,6 +100,8 @@ export interface Meter {
 
 /** From the reservation to the end of the request (contract F.4, M.2). */
 export interface Account extends Meter {
+  /** Tokens of each answer that the request is to be sent with, because money is left for no more; null as it is (contract M.8). */
+  readonly maximum: number | null;
   /** Tokens so far; they replace the reservation at the request's end. */
   spent: number;
   /** Reservation and credit. Never refused, never lowered. */
@@ -97,6 +112,7 @@ export interface Account extends Meter {
 
 /** Of a request that nobody accounts for. */
 export const unmetered: Account = {
+  maximum: null,
   spent: 0,
   enlarge: () => {},
   settle: () => {},

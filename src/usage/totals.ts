@@ -10,8 +10,8 @@ import { pieces } from './shipment.ts';
 export interface Untold {
   /** The last `usage.totalled`; undefined if none. */
   readonly last: { readonly revision: number; readonly at: Millis } | undefined;
-  /** Of organizations with further use: their sums at the last event that named them. */
-  readonly totals: () => Promise<readonly UsageTotal[]>;
+  /** Of organizations, projects and keys with further use: their sums at the last event that named them. */
+  readonly totals: (at: Millis) => Promise<readonly UsageTotal[]>;
 }
 
 export interface TotalsOptions {
@@ -27,8 +27,8 @@ const mostInAppend = 5_000;
 const lookEveryMs: Millis = 60_000;
 
 /**
- * Records each organization's total once a day, so that balances outlive the accounts, which the store removes after
- * 400 days (contract M.5). One gateway wins. Use is in the second event after it.
+ * Records the totals of organizations, projects and keys, so that balances and spend outlive the accounts, which the store
+ * removes after 400 days (contract M.5). One gateway wins. Use is in the second event after it.
  */
 export const totalsTeller = ({ store, untold, clock }: TotalsOptions): (() => Promise<void>) => {
   let done = '';
@@ -38,7 +38,7 @@ export const totalsTeller = ({ store, untold, clock }: TotalsOptions): (() => Pr
     const { last, totals } = untold();
     if (done === today || (last !== undefined && day(last.at) === today)) return;
     let end: number | 'no_stream' = last?.revision ?? 'no_stream';
-    for (const some of pieces(await totals(), mostInAppend)) {
+    for (const some of pieces(await totals(at), mostInAppend)) {
       const events = pieces(some, mostInEvent).map((each, index) =>
         totalsEvent(each, `${end} ${seconds(at)}`, index, at),
       );

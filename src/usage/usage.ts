@@ -1,10 +1,12 @@
 import { atMost, type Clock, type Millis } from '../clock.ts';
+import { claim, isLack, type Lack } from '../data/account/claim.ts';
 import { Credit, type Funds } from '../data/account/credit.ts';
 import { JournalFiles } from '../data/account/journal/files.ts';
 import { GroupCommit } from '../data/account/journal/group-commit.ts';
 import { Journal } from '../data/account/journal/journal.ts';
 import { recover } from '../data/account/journal/recover.ts';
-import { Meter, mostOf, type Opening } from '../data/account/meter.ts';
+import { Meter, type Opening } from '../data/account/meter.ts';
+import { noSpendLimits, type SpendSource } from '../data/account/spend-limits.ts';
 import type { Decision } from '../domain/policy/decision-events.ts';
 import type { Price } from '../domain/usage/charge.ts';
 import { settledIn } from '../domain/usage/usage-events.ts';
@@ -16,8 +18,8 @@ import { Sending } from './sending.ts';
 export interface UsageBook {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /** Null without credit: 402 (contract M.1). The account is to be `opened` before the upstream is asked. */
-  begin(asked: Opening): Meter | null;
+  /** Not if it may cost more than what is left: 402 (contract M.1, M.8). The account is to be `opened` before the upstream is asked. */
+  begin(asked: Opening): Meter | Lack;
   decide(decision: Decision): void;
 }
 
@@ -44,6 +46,10 @@ export interface UsageOptions {
   readonly store: Pick<EventStore, 'append' | 'limitAge'>;
   readonly prices: readonly Price[];
   readonly funds: Funds;
+  /** Default none. */
+  readonly spend?: SpendSource;
+  /** That share the spend limits; default 1. */
+  readonly gateways?: number;
   readonly clock: Clock;
   /** Between two shipments; default 1 s. */
   readonly everyMs?: Millis;
@@ -74,7 +80,7 @@ const openJournal = async (files: JournalFiles, { dir, isGone }: UsageOptions) =
 
 /** All organizations together: an append for each was measured to cost a millisecond of the loop. */
 export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
-  const { dir, store, prices, funds, clock, everyMs = 1_000 } = options;
+  const { dir, store, prices, funds, spend = noSpendLimits, gateways = 1, clock, everyMs = 1_000 } = options;
   const files = new JournalFiles(dir);
   const { journal, left } = await openJournal(files, options);
   const sending = new Sending({ journal, files, store, clock, unsent: [...left.unsent.keys()], sent: left.sent });
@@ -85,10 +91,11 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
       waitMs,
       sending.send().then(() => sending.send()),
     );
-  return new Usage({ dir, journal, sending, prices, funds, clock, everyMs });
+  return new Usage({ dir, journal, sending, prices, funds, spend, gateways, clock, everyMs });
 };
 
-interface Parts extends Required<Pick<UsageOptions, 'dir' | 'prices' | 'funds' | 'clock' | 'everyMs'>> {
+interface Parts
+  extends Required<Pick<UsageOptions, 'dir' | 'prices' | 'funds' | 'spend' | 'gateways' | 'clock' | 'everyMs'>> {
   readonly journal: Journal;
   readonly sending: Sending;
 }
@@ -106,7 +113,7 @@ class Usage implements OpenUsage {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#credit = new Credit(parts.funds);
+    this.#credit = new Credit(parts.funds, parts.gateways);
     this.#commit = new GroupCommit(parts.journal);
     this.priced(parts.prices);
     this.#timer = setInterval(() => this.#tick(), parts.everyMs);
@@ -133,18 +140,27 @@ class Usage implements OpenUsage {
     });
   }
 
-  begin(asked: Opening): Meter | null {
+  begin(asked: Opening): Meter | Lack {
     const price = this.#byModel.get(asked.model);
     if (price === undefined) throw new Error(`The model ${asked.model} has no price.`);
-    const { organizationId, estimatedTokens, maxTokens, images, searches } = asked;
-    const { funds, clock } = this.#parts;
+    const { model, organizationId, projectId, line } = asked;
+    const { funds, spend, clock } = this.#parts;
     const credit = this.#credit;
-    const held = funds.needsCredit(asked.model)
-      ? credit.hold([organizationId], mostOf(price, estimatedTokens, maxTokens, images, searches))
-      : undefined;
-    if (held === null) return null;
-    const [journal, hold, cutStatus] = [this.#commit, held ?? null, this.#statusOfCut];
-    return new Meter({ asked, price, journal, clock, credit, hold, cutStatus });
+    const limits = spend.limitsOf(line, projectId, organizationId);
+    const bounds = funds.needsCredit(model) ? [organizationId, ...limits] : limits;
+    const claimed = claim(credit, bounds, price, asked, clock.wall());
+    if (isLack(claimed)) return claimed;
+    const { hold, maximum } = claimed;
+    return new Meter({
+      asked,
+      price,
+      journal: this.#commit,
+      clock,
+      credit,
+      hold,
+      maximum,
+      cutStatus: this.#statusOfCut,
+    });
   }
 
   priced(prices: readonly Price[]): void {

@@ -16,6 +16,7 @@ const metered: Metered = {
   images: 0,
   searches: 0,
   maxTokens: 60,
+  longest: 60,
 };
 const principal = { id: 'key_1', organizationId: 'org_1', projectId: 'proj_1' } as ProjectPrincipal;
 
@@ -33,6 +34,7 @@ const leaseOf = (accounts: Accounts) => {
     });
   return { lease, held };
 };
+const lack = { lacking: 'org_1', left: 0, needed: 1, resetsAt: null };
 const nothing = [
   [0, 0, 0],
   [0, 0, 0],
@@ -40,8 +42,8 @@ const nothing = [
 ];
 
 test.each([
-  ['without credit', { whyFull: undefined, begin: () => null }, 'insufficient_credits'],
-  ['without room for accounts', { whyFull: 'they are full', begin: () => null }, 'dependency_unavailable'],
+  ['without credit', { whyFull: undefined, begin: () => lack }, 'insufficient_credits'],
+  ['without room for accounts', { whyFull: 'they are full', begin: () => lack }, 'dependency_unavailable'],
 ])('a request %s holds nothing in the windows, even before it has ended', async (_, accounts, code) => {
   const { lease, held } = leaseOf(accounts);
   expect(held()).toEqual([

@@ -31,6 +31,7 @@ const metered = {
   images: 0,
   searches: 0,
   maxTokens: 0,
+  longest: 0,
 } as const;
 
 /** A gate that knows some keys of one project: those of a line, or a single one as often. */

@@ -12,6 +12,7 @@ import { keySteps } from './administrators/keys.ts';
 import { organizationSteps } from './administrators/organizations.ts';
 import { policySteps } from './administrators/policies.ts';
 import { projectSteps } from './administrators/projects.ts';
+import { spendSteps } from './administrators/spend.ts';
 import { repeatCreation } from './administrators/step.ts';
 import { usageSteps } from './administrators/usage.ts';
 import { World } from './administrators/world.ts';
@@ -30,6 +31,7 @@ const steps = fc.oneof(
   ...policySteps,
   ...organizationSteps,
   ...usageSteps,
+  ...spendSteps,
   ...historySteps,
 );
 const histories = fc.commands([steps] as unknown as fc.Arbitrary<fc.AsyncCommand<object, World>>[], {

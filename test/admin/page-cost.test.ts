@@ -83,6 +83,7 @@ const fill = (): Map<string, Map<string, object>> => {
       deniedModels: null,
       modelAliases: {},
       rateLimits: {},
+      spendLimit: null,
     };
     put(projectRows, `org_1:${project.id}`, project);
     put(activeProjectRows, `org_1:${project.id}`, project);
@@ -102,6 +103,7 @@ const fill = (): Map<string, Map<string, object>> => {
         rotatedTo: null,
         windowsOf: null,
         limits: noKeyLimits,
+        spendLimit: null,
       };
       const row: ProjectKeyRow = { id: `key_${owner}_${pad(n)}`, status: 'active', data };
       put(projectKeyRows, `${owner}:${row.id}`, row);

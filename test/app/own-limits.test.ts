@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { keyLimitRows, projectKeyOwners, projectKeyRows } from '../../projections/project-keys.ts';
-import { projectRows } from '../../projections/projects.ts';
+import { projectKeyOf, projectRows } from '../../projections/projects.ts';
 import { LimitRows, limitChanges } from '../../src/app/own-limits.ts';
 import type { ReadModels } from '../../src/kernel/projections/projection.ts';
+import type { Table } from '../../src/kernel/rows/rows.ts';
 import type { Recorded } from '../../src/kernel/store/store.ts';
 import { start } from '../../src/limits/count-request.ts';
 import { inspect, inspectModels } from '../../src/limits/inspect.ts';
@@ -70,4 +71,29 @@ test('what changes while rows cannot be read holds once they can', () => {
   // The rows are there again: nobody tells of limits that were only missed.
   committed([]);
   expect([limitOf('key', 'key_1'), limitOf('project', 'proj_1')]).toEqual([7, 8]);
+});
+
+const none = { requestsPerMinute: null, tokensPerMinute: null, requestsPerDay: null };
+const ownRows = new Map<string, object>([
+  [`${keyLimitRows.name} k`, { ...none, requestsPerMinute: 10, concurrentRequests: 2 }],
+  [
+    `${projectRows.name} ${projectKeyOf('o', 'p')}`,
+    { rateLimits: { '*': { ...none, tokensPerMinute: 1_000 }, m: { ...none, requestsPerDay: 8 } } },
+  ],
+]);
+const readModels = {
+  absent: [],
+  get: <Row>({ name }: Table<Row>, key: string) => ownRows.get(`${name} ${key}`) as Row | undefined,
+};
+const own = { rpm: null, tpm: null, rpd: null, concurrent: null };
+
+test('each of several gateways has its part of a limit, rounded down, and one at least', () => {
+  const alone = new LimitRows(readModels);
+  expect(alone.ofKey('k')).toEqual({ ...own, rpm: 10, concurrent: 2 });
+  const ofThree = new LimitRows(readModels, 3);
+  expect(ofThree.ofKey('k')).toEqual({ ...own, rpm: 3, concurrent: 1 });
+  expect(ofThree.ofProject('p', 'o')).toEqual({
+    whole: { ...own, tpm: 333 },
+    models: new Map([['m', { ...own, rpd: 2 }]]),
+  });
 });

@@ -174,6 +174,22 @@ const administration = async () => {
       ),
     async () => {
       const { id } = random.of(projects);
+      const limit = { currency: 'USD', interval: 'month', threshold_amount: 1_000_000 + asked };
+      await change('project.spend_limited', () => onProject(id), 'POST', `/projects/${id}/spend_limit`, limit);
+    },
+    async () => {
+      const limit = { currency: 'USD', interval: 'month', threshold_amount: 1_000_000 + asked };
+      const stream = `organization-${tenant.organizationId}`;
+      await change('organization.spend_limited', () => stream, 'POST', '/spend_limit', limit);
+    },
+    () =>
+      withKey((path) =>
+        change('project_key.spend_limited', onKey, 'POST', path, {
+          spend_limit: { amount: 1_000 + asked, interval: 'week' },
+        }),
+      ),
+    async () => {
+      const { id } = random.of(projects);
       const model_aliases = { [`a${asked}`]: 'weir-sim-1' };
       await change('project.models_aliased', onProject, 'POST', `/projects/${id}`, { model_aliases });
     },
@@ -305,7 +321,7 @@ test(`${wanted} random administrative actions are ${wanted} complete records of 
     list.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
   expect(records).toHaveLength(mine.changes.length);
   expect(byRequest(records)).toEqual(byRequest(mine.changes));
-  expect(new Set(records.map(({ type }) => type)).size).toBe(21);
+  expect(new Set(records.map(({ type }) => type)).size).toBe(24);
   for (const { index, event, stub, proof } of events) {
     const leaf = Buffer.from(leafHash(stub ?? event), 'base64');
     const path = proof.map((hash: string) => Buffer.from(hash, 'base64'));

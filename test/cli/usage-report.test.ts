@@ -4,10 +4,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { existingEventLog } from '../../src/app/log/event-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config/config.ts';
+import type { Meter, Opening } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
 import { newId, timeOfId } from '../../src/ids.ts';
 import { declarePrices } from '../../src/usage/prices.ts';
-import { openUsage } from '../../src/usage/usage.ts';
+import { type OpenUsage, openUsage } from '../../src/usage/usage.ts';
 import { free, noFunds } from '../support/accounts.ts';
 import { workbench } from './run.ts';
 
@@ -43,8 +44,11 @@ beforeAll(async () => {
     funds: noFunds,
     clock,
   });
-  const of = { organizationId: org, projectId: 'proj_1', keyId: 'key_1', model: 'm', api: 'messages' } as const;
-  book.begin({ ...of, requestId, estimatedTokens: 1, maxTokens: 1, images: 0, searches: 0 })!.complete(usage, 0);
+  const bounds = { estimatedTokens: 1, maxTokens: 1, longest: 1, images: 0, searches: 0 };
+  const who = { organizationId: org, projectId: 'proj_1', keyId: 'key_1', line: 'key_1' };
+  const of = { ...who, ...bounds, model: 'm', api: 'messages' } as const;
+  const begun = (accounts: OpenUsage, asked: Opening): Meter => accounts.begin(asked) as Meter;
+  begun(book, { ...of, requestId }).complete(usage, 0);
   await book.close();
   // An account that somebody has got wrong.
   const other = await openUsage({
@@ -54,9 +58,7 @@ beforeAll(async () => {
     funds: noFunds,
     clock,
   });
-  other
-    .begin({ ...of, requestId: false_, estimatedTokens: 1, maxTokens: 1, images: 0, searches: 0 })!
-    .complete(usage, 0);
+  begun(other, { ...of, requestId: false_ }).complete(usage, 0);
   await other.close();
   // From now on the model costs something else.
   await declarePrices(log.store, [dearer], { actor: { type: 'operator', id: 'jo' } }, clock);
@@ -67,9 +69,7 @@ beforeAll(async () => {
     funds: noFunds,
     clock,
   });
-  third
-    .begin({ ...of, requestId: later, estimatedTokens: 1, maxTokens: 1, images: 0, searches: 0 })!
-    .complete(usage, 0);
+  begun(third, { ...of, requestId: later }).complete(usage, 0);
   await third.close();
   const further = priceOf('s', {
     ...free,
@@ -84,18 +84,10 @@ beforeAll(async () => {
     funds: noFunds,
     clock,
   });
-  const some = {
-    ...of,
-    organizationId: 'org_other',
-    model: 's',
-    estimatedTokens: 1,
-    maxTokens: 1,
-    images: 0,
-    searches: 9,
-  };
+  const some = { ...of, organizationId: 'org_other', model: 's', searches: 9 };
   const served = (service_tier: string) => ({ ...usage, details: { service_tier, web_search: 2 } });
-  fourth.begin({ ...some, requestId: searched })!.complete(served('flex'), 0);
-  fourth.begin({ ...some, requestId: unpriced })!.complete(served('priority'), 0);
+  begun(fourth, { ...some, requestId: searched }).complete(served('flex'), 0);
+  begun(fourth, { ...some, requestId: unpriced }).complete(served('priority'), 0);
   await fourth.close();
   await log.close();
 });

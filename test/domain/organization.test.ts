@@ -41,6 +41,34 @@ describe('the life of an organization', () => {
   });
 });
 
+describe('the spend limit of an organization', () => {
+  const limit = { amount: 5_000_000, interval: 'month' } as const;
+  const limited: OrganizationEvent = { type: 'organization.spend_limited', limit };
+  test('is set and taken away, once', () => {
+    given(organization, [created])
+      .when('limitSpend', { limit })
+      .then([limited])
+      .leaves({ data: { spendLimit: limit } });
+    given(organization, [created, limited])
+      .when('limitSpend', { limit: { ...limit } })
+      .then([]);
+    given(organization, [created, limited])
+      .when('limitSpend', { limit: null })
+      .then([{ type: 'organization.spend_limited', limit: null }])
+      .leaves({ data: { spendLimit: null } });
+    given(organization, [created])
+      .when('limitSpend', { limit: null })
+      .refuses({ refusal: { code: 'spend_limit_not_found' } });
+  });
+  test('changes only while it is active', () => {
+    for (const [status, event] of [
+      ['suspended', suspended],
+      ['closed', { type: 'organization.closed' }],
+    ] as const)
+      given(organization, [created, limited, event]).when('limitSpend', { limit: null }).refuses({ status });
+  });
+});
+
 describe('issueAdminKey', () => {
   const input = { keyId: 'akey_1', permissions: ['admin_api_keys:write'], expiresAt: null };
   test('admits a key and remembers whether it can make others', () => {

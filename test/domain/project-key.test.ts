@@ -59,6 +59,48 @@ describe('create', () => {
   });
 });
 
+describe('the spend limit of a key', () => {
+  const limit = { amount: 5_000_000, interval: 'week' } as const;
+  const limited: ProjectKeyEvent = { type: 'project_key.spend_limited', limit };
+  const at = now + 1;
+  test('is given at creation, or it has none', () => {
+    given(projectKey, [])
+      .when('create', { ...input, spendLimit: limit })
+      .then([{ ...created(), spend_limit: limit } as ProjectKeyEvent])
+      .leaves({ data: { spendLimit: limit } });
+    given(projectKey, [])
+      .when('create', { ...input, spendLimit: null })
+      .then([created()]);
+  });
+  test('is changed alone or beside others, and taken away', () => {
+    given(projectKey, [created()])
+      .when('update', { spendLimit: limit, at })
+      .then([limited])
+      .leaves({ data: { spendLimit: limit } });
+    given(projectKey, [created(), limited])
+      .when('update', { spendLimit: { ...limit, interval: 'total' }, at })
+      .then([{ ...limited, limit: { ...limit, interval: 'total' } } as ProjectKeyEvent]);
+    given(projectKey, [created(), limited])
+      .when('update', { spendLimit: null, at })
+      .then([{ type: 'project_key.spend_limited', limit: null }])
+      .leaves({ data: { spendLimit: null } });
+    given(projectKey, [created(), limited])
+      .when('update', { spendLimit: { ...limit }, at })
+      .then([]);
+    given(projectKey, [created(), limited]).when('update', { at }).then([]);
+  });
+  test('is that of the successor once there is one', () => {
+    const rotated: ProjectKeyEvent = { type: 'project_key.rotated', successor_id: 'key_2', expires_at: now + 60_000 };
+    given(projectKey, [created(), limited, rotated])
+      .when('update', { spendLimit: null, at })
+      .refuses({ refusal: { code: 'api_key_rotated' } });
+    given(projectKey, [created(), limited, rotated]).when('update', { spendLimit: limit, at }).then([]);
+  });
+  test('stays that of a key that has ended', () => {
+    given(projectKey, [created(), revoked]).when('update', { spendLimit: limit, at }).refuses({ status: 'revoked' });
+  });
+});
+
 describe('update', () => {
   const update = (fields: object): ProjectKeyEvent => ({
     type: 'project_key.updated',

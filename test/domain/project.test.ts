@@ -132,6 +132,41 @@ describe('the model permissions of a project', () => {
   });
 });
 
+describe('the spend limit of a project', () => {
+  const limit = { amount: 5_000_000, interval: 'month' } as const;
+  const limited = (to: typeof limit | null): ProjectEvent => ({ type: 'project.spend_limited', limit: to });
+  test('is set, replaced and taken away', () => {
+    given(project, [created])
+      .when('limitSpend', { limit })
+      .then([limited(limit)])
+      .leaves({ data: { spendLimit: limit } });
+    const more = { ...limit, amount: 6_000_000 };
+    given(project, [created, limited(limit)])
+      .when('limitSpend', { limit: more })
+      .then([{ type: 'project.spend_limited', limit: more }]);
+    given(project, [created, limited(limit)])
+      .when('limitSpend', { limit: null })
+      .then([limited(null)])
+      .leaves({ data: { spendLimit: null } });
+  });
+  test('does not change where it is the same, and is missing where there is none', () => {
+    given(project, [created, limited(limit)])
+      .when('limitSpend', { limit: { ...limit } })
+      .then([]);
+    const missing = { refusal: { code: 'spend_limit_not_found' } };
+    given(project, [created]).when('limitSpend', { limit: null }).refuses(missing);
+    given(project, [created, limited(limit), limited(null)])
+      .when('limitSpend', { limit: null })
+      .refuses(missing);
+  });
+  test('stays that of an archived project', () => {
+    for (const to of [limit, null])
+      given(project, [created, limited(limit), archived])
+        .when('limitSpend', { limit: to })
+        .refuses({ status: 'archived' });
+  });
+});
+
 describe('the aliases of models', () => {
   const aliased = (aliases: Readonly<Record<string, string>>): ProjectEvent => ({
     type: 'project.models_aliased',

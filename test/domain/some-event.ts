@@ -17,6 +17,7 @@ export const eventOf = (type: string, id = 'x'): DomainEvent & Record<string, un
   tokens_per_minute: null,
   requests_per_day: 3,
   concurrent_requests: null,
+  limit: { amount: 5_000_000, interval: 'month' },
   aliases: { [id]: 'm' },
   digest: 'd',
   pepper_id: 'p1',

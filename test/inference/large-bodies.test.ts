@@ -13,7 +13,7 @@ import { noPolicies, type PolicyGuard } from '../../src/data/policy/guard.ts';
 import { type LargeBodies, openLargeBodies } from '../../src/data/request/large-bodies.ts';
 import { type ConnectedModels, connect } from '../../src/data/upstream/connect.ts';
 import { type DeclaredModel, loadModels, withoutCredentials } from '../../src/data/upstream/models/models.ts';
-import type { Route } from '../../src/http/route.ts';
+import { type Route, unknownNeed } from '../../src/http/route.ts';
 import { ExactNumber } from '../../src/json/exact-number.ts';
 import { readField } from '../../src/rules/text/fields.ts';
 import { body, image, text, tool, toolResult, toolUse, user } from './body.ts';
@@ -313,8 +313,7 @@ describe('what is read where', () => {
   test('tokens of a refused request are not counted in a large body', () => {
     const route = routeOf('messages', { large: threads });
     const head = { requestId: 'req_1' } as never;
-    const body = { large: Buffer.alloc(0) };
-    expect(route.tokens!({ head, principal: {} as never, body })).toMatchObject({ tokens: 'unknown' });
+    expect(route.tokens!({ head, principal: {} as never, body: { large: Buffer.alloc(0) } })).toEqual(unknownNeed);
   });
   test('no credential goes to a thread', () => {
     const keys = (all: readonly DeclaredModel[]) =>

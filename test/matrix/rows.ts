@@ -17,6 +17,11 @@ export interface Row {
 
 const project = ({ projectId }: Tenant): Ids => ({ project_id: projectId });
 const newProject = async (tenant: Tenant): Promise<Ids> => ({ project_id: await tenant.newProject() });
+const limitedProject = async (tenant: Tenant): Promise<Ids> => {
+  const project_id = await tenant.newProject();
+  await tenant.limitSpend(project_id);
+  return { project_id };
+};
 const projectKey = async (tenant: Tenant): Promise<Ids> => ({
   project_id: tenant.projectId,
   api_key_id: (await tenant.newKey()).id,
@@ -33,6 +38,7 @@ const policy =
 const noResponse = () => ({ response_id: 'resp_none' });
 
 const name = { name: 'n' };
+export const spendLimit = { currency: 'USD', interval: 'month', threshold_amount: 1_000_000 };
 export const message = { model: 'weir-sim-1', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 
 /** Nothing is decided yet, so no decision of anybody's is a cursor. */
@@ -51,6 +57,7 @@ export const rows: Readonly<Record<string, Row>> = {
   listModels: { status: 200 },
   retrieveModel: { ids: async () => ({ model: 'weir-sim-1' }), status: 200 },
   retrieveCredits: { status: 200 },
+  retrieveCallingKey: { status: 200 },
   retrieveOrganization: { status: 200 },
   listProjects: { status: 200, cursor: ({ projectId }) => projectId },
   createProject: { body: name, status: 201 },
@@ -65,6 +72,13 @@ export const rows: Readonly<Record<string, Row>> = {
     body: { max_requests_per_1_minute: 5 },
     status: 200,
   },
+  retrieveOrganizationSpendLimit: { ids: (tenant) => tenant.limitSpend(), status: 200 },
+  updateOrganizationSpendLimit: { body: spendLimit, status: 200 },
+  deleteOrganizationSpendLimit: { ids: (tenant) => tenant.limitSpend(), status: 200 },
+  retrieveProjectSpendLimit: { ids: limitedProject, status: 200 },
+  updateProjectSpendLimit: { ids: newProject, body: spendLimit, status: 200 },
+  deleteProjectSpendLimit: { ids: limitedProject, status: 200 },
+  retrieveProjectSpend: { ids: project, status: 200 },
   archiveProject: { ids: newProject, status: 200 },
   createProjectApiKey: { ids: project, body: name, idempotent: true, status: 201 },
   listProjectApiKeys: { ids: project, status: 200, cursor: (tenant) => tenant.projectKey.id },

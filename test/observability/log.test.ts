@@ -47,6 +47,7 @@ const request: Finished = {
       images: 0,
       searches: 0,
       maxTokens: 1,
+      longest: 1,
     },
     status: 200,
     durationMs: 11.001,

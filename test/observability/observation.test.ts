@@ -19,6 +19,7 @@ const metered: Metered = {
   images: 0,
   searches: 0,
   maxTokens: 50,
+  longest: 50,
 };
 const route = { path: '/v1/messages' } as Endpoint;
 const usage = (input_tokens: number, output_tokens: number): Tokens => ({
@@ -134,7 +135,7 @@ test('tokens and status are those of the account, whatever the upstream does', (
     fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
       const settled: Settlement[] = [];
       const account = new Meter({
-        asked: { ...metered, organizationId: 'o', projectId: 'p', keyId: 'k' },
+        asked: { ...metered, organizationId: 'o', projectId: 'p', keyId: 'k', line: 'k' },
         price: priceOf('m', free),
         journal: {
           begin: () => Promise.resolve(true),

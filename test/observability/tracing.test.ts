@@ -25,6 +25,7 @@ const metered: Metered = {
   images: 0,
   searches: 0,
   maxTokens: 50,
+  longest: 50,
 };
 const archive = '/v1/organization/projects/{project_id}/archive';
 const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 1, cache_read_input_tokens: 2 };

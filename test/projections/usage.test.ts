@@ -8,6 +8,7 @@ import { addUse, noUse, usage, usageDays, usageHours, usageTotals } from '../../
 import { usageBuckets } from '../../src/admin/usage/usage-buckets.ts';
 import { untoldOf } from '../../src/app/funds.ts';
 import { dayMs, minuteMs } from '../../src/clock.ts';
+import { intervals, periodAt, spentIn } from '../../src/domain/usage/period.ts';
 import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage/usage-events.ts';
 import { applyBatch } from '../../src/kernel/projections/apply-batch.ts';
 import { openReadModels, type ReadModels } from '../../src/kernel/projections/projection.ts';
@@ -22,9 +23,10 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const noon = Date.UTC(2026, 10, 20, 12);
 const organizations = ['org_1', 'org_2'];
+const keys = ['key_1', 'key_2'];
 const request = fc.record({
   organization_id: fc.constantFrom(...organizations),
-  key_id: fc.constantFrom('key_1', 'key_2'),
+  key_id: fc.constantFrom(...keys),
   model: fc.constantFrom('m', 'models/ü'),
   input_tokens: fc.nat(9),
   output_tokens: fc.nat(9),
@@ -116,9 +118,18 @@ test('sums are those of the log, to the last request, also after a crash between
         await models.close();
         models = await open(store, dir);
       }
+      for (const id of [...organizations, ...keys, 'proj_1']) {
+        const own = all.filter((each) => [each.organization_id, each.project_id, each.key_id].includes(id));
+        const { sum, spent } = models.get(usageTotals, id) ?? { sum: noUse, spent: undefined };
+        expect(sum).toEqual(summed(own));
+        for (const interval of intervals) {
+          const periods = own.map(({ settled_at }) => periodAt(interval, settled_at));
+          const newest = Math.max(0, ...periods);
+          const amount = summed(own.filter((_, i) => periods[i] === newest)).microDollars;
+          expect(spent === undefined ? 0 : spentIn(spent[interval], newest)).toBe(amount);
+        }
+      }
       for (const id of organizations) {
-        const total = summed(all.filter((each) => each.organization_id === id));
-        expect(models.get(usageTotals, id)?.sum ?? noUse).toEqual(total);
         expect(sorted(await reported(models, id, byMinute))).toEqual(sorted(expected(all, id, minuteMs)));
         expect(sorted(await reported(models, id, byDay))).toEqual(sorted(expected(all, id, dayMs)));
       }
@@ -145,9 +156,10 @@ test('an event that some rows have met counts in the others alone', async () => 
     get: (from, key) => (key.includes('key_2') ? undefined : models.get(from, key)),
   });
   const changed = [...lacking.changes.values()].flatMap((rows) => [...rows]);
-  expect(changed.map(([key]) => key.includes('key_2'))).toEqual([true, true]);
+  expect(changed.map(([key]) => key.includes('key_2'))).toEqual([true, true, true]);
   for (const [key, row] of changed) {
-    expect(row).toEqual(models.get(usageDays, key) ?? models.get(usageHours, key));
+    const known = models.get(usageDays, key) ?? models.get(usageHours, key) ?? models.get(usageTotals, key);
+    expect(row).toEqual(known);
   }
   await models.close();
 });
@@ -177,6 +189,6 @@ test('rows come into the file by themselves, where nothing more happens', async 
   const stored = { ...event(0), type: 'usage.settled', data: { ...usageSettled([settlement('a', {})]) } };
   await store.append(usageStream(noon), [stored], 'no_stream');
   const inFile = () => usage.tables.map((table) => models.range(table, { prefix: '', limit: 10 }).length);
-  await vi.waitFor(() => expect(inFile()).toEqual([1, 1, 1, 0]), 10_000);
+  await vi.waitFor(() => expect(inFile()).toEqual([1, 1, 3, 0]), 10_000);
   await models.close();
 });

@@ -1,8 +1,10 @@
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Accounts } from '../../src/data/access/leases.ts';
+import { claim, isLack } from '../../src/data/account/claim.ts';
 import { Credit, type Funds } from '../../src/data/account/credit.ts';
 import type { Begun } from '../../src/data/account/journal/entry.ts';
-import { Meter, mostOf } from '../../src/data/account/meter.ts';
+import { Meter } from '../../src/data/account/meter.ts';
+import { noSpendLimits } from '../../src/data/account/spend-limits.ts';
 import { type Pricing, priceOf } from '../../src/domain/usage/charge.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 
@@ -26,7 +28,12 @@ export interface MemoryAccounts extends Accounts {
 }
 
 /** Accounts that are kept in memory, of models that all cost the same. */
-export const memoryAccounts = (pricing: Partial<Pricing> = {}, funds = noFunds): MemoryAccounts => {
+export const memoryAccounts = (
+  pricing: Partial<Pricing> = {},
+  funds = noFunds,
+  spend = noSpendLimits,
+  clock: Clock = systemClock,
+): MemoryAccounts => {
   const begun: Begun[] = [];
   const settled: Settlement[] = [];
   const credit = new Credit(funds);
@@ -41,11 +48,12 @@ export const memoryAccounts = (pricing: Partial<Pricing> = {}, funds = noFunds):
     whyFull: undefined,
     begin(asked) {
       const price = priceOf(asked.model, { ...free, ...pricing });
-      const { model, organizationId, estimatedTokens, maxTokens, images, searches } = asked;
-      const most = mostOf(price, estimatedTokens, maxTokens, images, searches);
-      const hold = funds.needsCredit(model) ? credit.hold([organizationId], most) : undefined;
-      if (hold === null) return null;
-      return new Meter({ asked, price, journal, clock: systemClock, credit, hold: hold ?? null });
+      const { model, organizationId, projectId, line } = asked;
+      const limits = spend.limitsOf(line, projectId, organizationId);
+      const bounds = funds.needsCredit(model) ? [organizationId, ...limits] : limits;
+      const claimed = claim(credit, bounds, price, asked, clock.wall());
+      if (isLack(claimed)) return claimed;
+      return new Meter({ asked, price, journal, clock, credit, ...claimed });
     },
   };
 };

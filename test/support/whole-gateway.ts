@@ -1,10 +1,12 @@
 import { credentialOf } from '../../src/admin/credential.ts';
 import { fundsOf } from '../../src/app/funds.ts';
 import type { Checks } from '../../src/app/health.ts';
+import { SpendRows } from '../../src/app/spend-limits.ts';
 import { systemClock } from '../../src/clock.ts';
 import { apiKeyGate } from '../../src/data/access/authenticate.ts';
 import type { Knowledge } from '../../src/data/access/knowledge.ts';
 import type { Principal } from '../../src/data/access/principal.ts';
+import type { SpendSource } from '../../src/data/account/spend-limits.ts';
 import { type Decided, policyGuard } from '../../src/data/policy/guard.ts';
 import type { KeptRequests } from '../../src/data/policy/kept-requests.ts';
 import { aliasesOf, type ConnectedModel, connect, type ServedModels } from '../../src/data/upstream/connect.ts';
@@ -15,6 +17,7 @@ import type { Pricing } from '../../src/domain/usage/charge.ts';
 import { type ServerOptions, serve } from '../../src/http/listen/server.ts';
 import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/commands/actor.ts';
+import type { RowReader } from '../../src/kernel/rows/rows.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { type Evaluator, openEvaluator } from '../../src/rules/evaluate.ts';
 import { stage } from '../admin/stage.ts';
@@ -41,6 +44,8 @@ export interface WholeOptions extends MemoryOptions {
   readonly evaluator?: Evaluator;
   /** Of every model; default: an output token costs a micro-dollar. */
   readonly pricing?: Partial<Pricing>;
+  /** Default: as the rows have them. */
+  readonly spend?: SpendSource;
 }
 
 const listed = (models: ReadonlyMap<string, ConnectedModel> | ServedModels): ServedModels =>
@@ -50,6 +55,11 @@ const listed = (models: ReadonlyMap<string, ConnectedModel> | ServedModels): Ser
         list: { get: () => [...models.values()].map(({ model }) => model), configurable: true },
         aliases: { get: () => aliasesOf([...models.values()].map(({ model }) => model)), configurable: true },
       }) as ServedModels);
+
+/** What a gateway keeps until a batch changes it. */
+const readEachTime = (rows: Pick<RowReader, 'get'>): SpendSource => ({
+  limitsOf: (...of) => new SpendRows(rows).limitsOf(...of),
+});
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
 export const wholeGateway = async ({
@@ -61,6 +71,7 @@ export const wholeGateway = async ({
   kept,
   evaluator = openEvaluator(),
   pricing = { completion: '0.000001' },
+  spend,
   ...memory
 }: WholeOptions = {}) => {
   const at = await stage(memory);
@@ -68,7 +79,7 @@ export const wholeGateway = async ({
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
   // Tests put models into theirs later on.
   const served = models ? listed(models) : connected;
-  const accounts = memoryAccounts(pricing, fundsOf(admin.models, served));
+  const accounts = memoryAccounts(pricing, fundsOf(admin.models, served), spend ?? readEachTime(admin.models));
   const decided: Decided[] = [];
   const policies = policyGuard({
     inForce: at.inForce,

@@ -94,6 +94,19 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     const denied = { ...all, model_ids: ['weir-sim-thinking-1'] };
     const given = { mode: 'deny_list', model_ids: denied.model_ids };
     expect((await call(server, 'POST', permissions, { body: given })).body).toEqual(denied);
+    const spendLimit = `/v1/organization/projects/${fixture.projectId}/spend_limit`;
+    expect((await call(server, 'GET', spendLimit)).status).toBe(404);
+    const monthly = { currency: 'USD', interval: 'month', threshold_amount: 100_000 };
+    expect((await call(server, 'POST', spendLimit, { body: monthly })).body).toMatchObject({
+      ...monthly,
+      enforcement: { status: 'inactive' },
+    });
+    // Spend of the older version counts: what its keys have used.
+    const ofKey = (await call(server, 'GET', '/v1/key', { key })).body.data as Record<string, unknown>;
+    expect(ofKey).toMatchObject({ limit: null, limit_remaining: null });
+    const spent = (await call(server, 'GET', spendLimit.replace('spend_limit', 'spend'))).body;
+    expect(spent.usage).toBeGreaterThanOrEqual(ofKey.usage as number);
+    expect(spent).toMatchObject({ limit: 1_000, limit_reset: 'monthly' });
     await expectOwnLimits(server, fixture);
     const model_aliases = { 'house/*': 'weir-sim-1' };
     await call(server, 'POST', `/v1/organization/projects/${fixture.projectId}`, { body: { model_aliases } });

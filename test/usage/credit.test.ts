@@ -17,38 +17,38 @@ const credited = (credits: number) => {
 describe('credit', () => {
   test('is held to the micro-dollar, and not beyond', () => {
     const { credit } = credited(100);
-    expect(credit.hold(['o'], 101)).toBeNull();
-    const all = credit.hold(['o'], 100);
-    expect(credit.hold(['o'], 1)).toBeNull();
-    expect(credit.hold(['o'], 0)).not.toBeNull();
+    expect(credit.hold(['o'], 101, 0)).toBeNull();
+    const all = credit.hold(['o'], 100, 0);
+    expect(credit.hold(['o'], 1, 0)).toBeNull();
+    expect(credit.hold(['o'], 0, 0)).not.toBeNull();
     all!.release();
     all!.release();
-    expect(credit.hold(['o'], 101)).toBeNull();
-    expect(credit.hold(['o'], 100)).not.toBeNull();
+    expect(credit.hold(['o'], 101, 0)).toBeNull();
+    expect(credit.hold(['o'], 100, 0)).not.toBeNull();
   });
 
   test('of one organization is nobody else’s', () => {
     const { credit } = credited(100);
-    credit.hold(['o'], 100);
-    expect(credit.hold(['p'], 100)).not.toBeNull();
+    credit.hold(['o'], 100, 0);
+    expect(credit.hold(['p'], 100, 0)).not.toBeNull();
   });
 
   test('of several is held of all or of none', () => {
     const funds = { balanceOf: (of: string) => (of === 'o' ? 100 : 40), needsCredit: () => true };
     const credit = new Credit(funds);
-    expect(credit.hold(['o', 'p'], 41)).toBeNull();
-    const both = credit.hold(['o', 'p'], 40)!;
-    expect([credit.hold(['o'], 61), credit.hold(['p'], 1)]).toEqual([null, null]);
-    both.become(10);
-    expect([credit.hold(['o'], 91), credit.hold(['p'], 31)]).toEqual([null, null]);
+    expect(credit.hold(['o', 'p'], 41, 0)).toBeNull();
+    const both = credit.hold(['o', 'p'], 40, 0)!;
+    expect([credit.hold(['o'], 61, 0), credit.hold(['p'], 1, 0)]).toEqual([null, null]);
+    both.grow(10);
+    expect([credit.hold(['o'], 61, 0), credit.hold(['p'], 1, 0)]).toEqual([null, null]);
     both.release();
-    expect([credit.hold(['o'], 100), credit.hold(['p'], 40)]).not.toContain(null);
+    expect([credit.hold(['o'], 100, 0), credit.hold(['p'], 40, 0)]).not.toContain(null);
   });
 
   test('that was spent here counts from that moment on, and once when the log has it', () => {
     const { credit, log } = credited(100);
     const spent = settlement('a', { organization_id: 'o', micro_dollars: 60 });
-    credit.settled(spent);
+    credit.settled(spent, 'k');
     expect(credit.balanceOf('o')).toBe(40);
     log.charged += 60;
     credit.recorded(['a', 'of another gateway']);
@@ -59,12 +59,12 @@ describe('credit', () => {
 
   test('can be held beyond the balance by an answer that is longer than was reserved', () => {
     const { credit } = credited(100);
-    const hold = credit.hold(['o'], 90)!;
-    hold.become(150);
-    expect(credit.hold(['o'], 1)).toBeNull();
-    expect(credit.hold(['o'], 0)).not.toBeNull();
-    hold.become(20);
-    expect(credit.hold(['o'], 80)).not.toBeNull();
+    const hold = credit.hold(['o'], 90, 0)!;
+    hold.grow(150);
+    expect(credit.hold(['o'], 1, 0)).toBeNull();
+    expect(credit.hold(['o'], 0, 0)).not.toBeNull();
+    hold.grow(20);
+    expect(credit.hold(['o'], 1, 0)).toBeNull();
   });
 
   test('never admits more than there is, and forgets nothing, whatever comes in whatever order', () => {
@@ -82,7 +82,7 @@ describe('credit', () => {
         const held = () => open.reduce((sum, each) => sum + each.amount, 0);
         for (const { is, amount, which } of steps) {
           if (is === 'hold') {
-            const hold = credit.hold(['o'], amount);
+            const hold = credit.hold(['o'], amount, 0);
             expect(hold !== null).toBe(credits - spent - held() >= amount);
             if (hold) open.push({ hold, amount });
           } else if (is === 'record') {
@@ -95,7 +95,7 @@ describe('credit', () => {
               const charged = settlement(`r${made++}`, { organization_id: 'o', micro_dollars: Math.min(amount, most) });
               spent += charged.micro_dollars;
               unsent.push(charged);
-              credit.settled(charged);
+              credit.settled(charged, 'k');
             }
             hold.release();
           }
@@ -129,14 +129,16 @@ describe('a request', () => {
       organizationId: 'o',
       projectId: 'p',
       keyId: 'k',
+      line: 'k',
       model: 'm',
       api: 'messages',
       estimatedTokens: 100,
       images: 0,
       searches: 0,
       maxTokens: 50,
+      longest: 50,
     } as const;
-    const hold = credit.hold(['o'], mostOf(price, 100, 50, 0))!;
+    const hold = credit.hold(['o'], mostOf(price, 100, 50, 0), 0)!;
     const meter = new Meter({
       asked,
       price,
@@ -145,17 +147,17 @@ describe('a request', () => {
       credit,
       hold,
     })!;
-    expect([credit.hold(['o'], 391), credit.hold(['o'], 390) !== null]).toEqual([null, true]);
+    expect([credit.hold(['o'], 391, 0), credit.hold(['o'], 390, 0) !== null]).toEqual([null, true]);
     meter.enlarge(100 + 60);
-    expect(credit.hold(['o'], 1)).toBeNull();
+    expect(credit.hold(['o'], 1, 0)).toBeNull();
     meter.complete(
       { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
       0,
     );
     // 390 are held by the one above, 70 are charged.
     expect(credit.balanceOf('o')).toBe(930);
-    expect([credit.hold(['o'], 541), credit.hold(['o'], 540) !== null]).toEqual([null, true]);
+    expect([credit.hold(['o'], 541, 0), credit.hold(['o'], 540, 0) !== null]).toEqual([null, true]);
     meter.enlarge(10_000);
-    expect(credit.hold(['o'], 0)).not.toBeNull();
+    expect(credit.hold(['o'], 0, 0)).not.toBeNull();
   });
 });

@@ -10,12 +10,14 @@ const asked: Opening = {
   organizationId: 'org_1',
   projectId: 'proj_1',
   keyId: 'key_1',
+  line: 'key_1',
   model: 'm',
   api: 'chat.completions',
   estimatedTokens: 100,
   images: 0,
   searches: 0,
   maxTokens: 50,
+  longest: 50,
 };
 const price = priceOf('m', { ...free, prompt: '0.000002', completion: '0.00001', input_cache_read: '0.000001' });
 const tokens = (input_tokens: number, output_tokens: number, cache_read_input_tokens = 0): Tokens => ({
@@ -62,7 +64,7 @@ const opening = (isWritten: boolean) => {
     clock: { wall: () => 0, monotonic: () => 0 },
     credit: { settled() {} },
     hold: {
-      become() {},
+      grow() {},
       release() {
         released += 1;
       },

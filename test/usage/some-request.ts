@@ -1,3 +1,4 @@
+import { isLack } from '../../src/data/account/claim.ts';
 import type { Begun } from '../../src/data/account/journal/entry.ts';
 import type { Meter } from '../../src/data/account/meter.ts';
 import { priceOf } from '../../src/domain/usage/charge.ts';
@@ -15,14 +16,17 @@ export const begin = async (book: OpenUsage, requestId: string): Promise<Meter |
     organizationId: 'org_1',
     projectId: 'proj_1',
     keyId: 'key_1',
+    line: 'key_1',
     model: 'm',
     api: 'messages',
     estimatedTokens: 100,
     maxTokens: 100,
+    longest: 100,
     images: 0,
     searches: 0,
   });
-  return (await meter?.opened()) ? meter : null;
+  if (isLack(meter)) return null;
+  return (await meter.opened()) ? meter : null;
 };
 
 /** What such a request has taken: 60 micro-dollars. */

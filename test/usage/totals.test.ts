@@ -23,6 +23,10 @@ import { settlement } from './some-request.ts';
 const begin = Date.UTC(2026, 10, 20, 12);
 const keptDays = 400;
 const organizations = ['org_1', 'org_2', 'org_3'];
+const [projects, keys] = [
+  ['proj_1', 'proj_2'],
+  ['key_1', 'key_2'],
+];
 
 /** A gateway as far as totals are concerned. */
 const gateway = (store: MemoryStore, clock: ReturnType<typeof fixedClock>) => {
@@ -43,9 +47,10 @@ const use = (store: MemoryStore, clock: { readonly at: number }, settlements: re
   store.plantAsIs(usageStream(clock.at), [stored]);
 };
 
-const summed = (all: readonly Settlement[], organizationId: string) =>
+/** @param id of an organization, project or key */
+const summed = (all: readonly Settlement[], id: string) =>
   all
-    .filter((each) => each.organization_id === organizationId)
+    .filter((each) => [each.organization_id, each.project_id, each.key_id].includes(id))
     .reduce(
       (sum, each) =>
         addUse(sum, {
@@ -68,13 +73,14 @@ const expire = (store: MemoryStore, now: number): number => {
   return old.length;
 };
 
-const balances = ({ models }: { readonly models: Pick<ReadModels, 'get'> }) =>
-  organizations.map((id) => models.get(usageTotals, id)?.sum ?? noUse);
+const sums = ({ models }: { readonly models: Pick<ReadModels, 'get'> }, ids: readonly string[] = organizations) =>
+  ids.map((id) => models.get(usageTotals, id)?.sum ?? noUse);
 
 describe('totals', () => {
   const request = fc.record({
     organization_id: fc.constantFrom(...organizations),
-    key_id: fc.constantFrom('key_1', 'key_2'),
+    project_id: fc.constantFrom(...projects),
+    key_id: fc.constantFrom(...keys),
     input_tokens: fc.nat(9),
     output_tokens: fc.nat(9),
     cache_creation_input_tokens: fc.nat(9),
@@ -114,7 +120,7 @@ describe('totals', () => {
           const rebuilt = gateway(store, clock);
           for (const each of [...gateways, rebuilt]) {
             await each.until();
-            expect(balances(each)).toEqual(organizations.map((id) => summed(all, id)));
+            expect(sums(each)).toEqual(organizations.map((id) => summed(all, id)));
           }
         }
         await store.close();
@@ -124,10 +130,46 @@ describe('totals', () => {
     expect(removed).toBeGreaterThan(100);
   });
 
-  /** What an organization's events say, in micro-dollars. */
-  const told = (store: MemoryStore) =>
+  test('of projects and keys too, where some gateway runs within 30 days after 30 days', async () => {
+    let removed = 0;
+    const ids = [...organizations, ...projects, ...keys];
+    const steps = fc.array(fc.tuple(fc.array(request, { maxLength: 4 }), fc.integer({ min: 1, max: 29 })), {
+      minLength: 30,
+      maxLength: 50,
+    });
+    await fc.assert(
+      fc.asyncProperty(steps, async (all) => {
+        const clock = fixedClock(begin);
+        const store = memoryStore();
+        const one = gateway(store, clock);
+        const settled: Settlement[] = [];
+        for (const [step, [requests, days]] of all.entries()) {
+          const some = requests.map((each, i) => settlement(`r${step}.${i}`, { ...each, settled_at: clock.at }));
+          settled.push(...some);
+          if (some.length > 0) use(store, clock, some);
+          await one.until();
+          await one.tell();
+          clock.at += days * dayMs;
+          removed += expire(store, clock.at);
+        }
+        const rebuilt = gateway(store, clock);
+        for (const each of [one, rebuilt]) {
+          await each.until();
+          expect(sums(each, ids)).toEqual(ids.map((id) => summed(settled, id)));
+        }
+        await store.close();
+      }),
+      { numRuns: 50 },
+    );
+    expect(removed).toBeGreaterThan(100);
+  });
+
+  /** What events say of organizations or others, in micro-dollars. */
+  const told = (store: MemoryStore, kind = 'org_') =>
     store.log.flatMap(({ stream, data }) =>
-      stream === totalStream ? totalsOf(data).map(({ organizationId, sum }) => [organizationId, sum.microDollars]) : [],
+      stream !== totalStream
+        ? []
+        : totalsOf(data).flatMap(({ id, sum }) => (id.startsWith(kind) ? [[id, sum.microDollars]] : [])),
     );
 
   test('of an organization are told once a day while there is something to tell, by one gateway', async () => {
@@ -159,6 +201,29 @@ describe('totals', () => {
       ['org_2', 5],
     ]);
     expect(store.log.filter(({ stream }) => stream === totalStream).map(whose)).toEqual(['ours', 'ours', 'ours']);
+    await store.close();
+  });
+
+  test('of a project and a key are told every 30 days while there is something to tell', async () => {
+    const clock = fixedClock(begin);
+    const store = memoryStore();
+    const one = gateway(store, clock);
+    const days: [number, unknown][] = [];
+    for (let day = 0; day < 100; day++, clock.at += dayMs) {
+      // The last use is on day 40.
+      if (day <= 40) use(store, clock, [settlement(`r${day}`, { micro_dollars: 1 })]);
+      await one.until();
+      const before = told(store, 'key_').length;
+      await one.tell();
+      if (told(store, 'key_').length > before) days.push([day, told(store, 'key_').at(-1)]);
+    }
+    expect(days).toEqual([
+      [0, ['key_1', 0]],
+      [30, ['key_1', 1]],
+      [60, ['key_1', 31]],
+      [90, ['key_1', 41]],
+    ]);
+    expect(told(store, 'proj_').map(([, amount]) => amount)).toEqual([0, 1, 31, 41]);
     await store.close();
   });
 
@@ -226,12 +291,12 @@ test('nothing that somebody else tells of use gives an organization credit', asy
   const at = gateway(store, clock);
   use(store, clock, [settlement('r', { organization_id: 'org_1', micro_dollars: 700 })]);
   await at.until();
-  const known = balances(at);
+  const known = sums(at);
   use(store, clock, [settlement('r', { organization_id: 'org_1', micro_dollars: -600 })]);
   use(store, clock, [settlement('r', { organization_id: 'org_1', micro_dollars: Number.NaN })]);
-  const data = { ...usageTotalled([{ organizationId: 'org_1', sum: noUse }]) };
+  const data = { ...usageTotalled([{ id: 'org_1', sum: noUse }]) };
   store.plantAsIs(totalStream, [{ ...event(1), type: 'usage.totalled', data }]);
   store.plantAsIs(totalStream, [{ ...event(2), type: 'usage.totalled', data }]);
   await at.until();
-  expect(balances(at)).toEqual(known);
+  expect(sums(at)).toEqual(known);
 });

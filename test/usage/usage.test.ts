@@ -141,6 +141,32 @@ describe('the accounts of requests', () => {
     expect(settledIn(store).sort()).toEqual(['a 100 estimated', 'c 100 estimated']);
   });
 
+  test('of an earlier run are in the spend of the first request', async () => {
+    const store = memoryStore();
+    const spent = (): number =>
+      store.log.flatMap(({ data }) => settlementsOf(data)).reduce((sum, each) => sum + each.micro_dollars, 0);
+    // Each request holds 1,100 and is charged 60, or 100 if it is abandoned.
+    const limit = { id: 'key_1', scope: 'key', limit: { amount: 1_260, interval: 'total' }, spent } as const;
+    const folder = join(dir, 'journal');
+    const limited = { dir: folder, store, prices: [price], funds: noFunds, clock: systemClock, everyMs: 20 };
+    const openLimited = (everyMs: number) => openUsage({ ...limited, everyMs, spend: { limitsOf: () => [limit] } });
+    store.available = false;
+    const first = await openLimited(60_000);
+    (await begin(first, 'a'))!.complete(usage, 0);
+    expect(await begin(first, 'b')).not.toBeNull();
+    expect(await begin(first, 'c')).toBeNull();
+    await first.close();
+    store.available = true;
+    const second = await openLimited(60_000);
+    expect(spent()).toBe(160);
+    const d = (await begin(second, 'd'))!;
+    expect(await begin(second, 'e')).toBeNull();
+    d.complete({ ...usage, input_tokens: 11 }, 0);
+    // 1,260 - 160 - 61 are less than a request holds.
+    expect(await begin(second, 'f')).toBeNull();
+    await second.close();
+  });
+
   test('know the price of every model, and refuse to guess', async () => {
     const book = await open(memoryStore());
     expect(() =>
@@ -149,10 +175,12 @@ describe('the accounts of requests', () => {
         organizationId: 'o',
         projectId: 'p',
         keyId: 'k',
+        line: 'k',
         model: 'other',
         api: 'messages',
         estimatedTokens: 1,
         maxTokens: 1,
+        longest: 1,
         images: 0,
         searches: 0,
       }),

@@ -55,6 +55,7 @@ const keyFields = [
   'owner',
   'permissions',
   'redacted_value',
+  'spend_limit',
   'status',
 ];
 const adminKeyFields = ['created_at', 'id', 'name', 'object', 'owner', 'permissions', 'redacted_value'];
@@ -150,6 +151,7 @@ describe('successes have exactly their fields', () => {
       status: 'active',
       permissions: projectPermissions,
       limits: { requests_per_minute: null, tokens_per_minute: null, requests_per_day: null, concurrent_requests: null },
+      spend_limit: null,
     });
     expect(created.body.created_at).toBeGreaterThanOrEqual(before);
     const listed = await itemsOf(server, paths.projectKeys(project));

@@ -53,7 +53,7 @@ export const historyState = z
 
 /** Digests and peppers; and the references of payments, which their events have. */
 const hiddenFields: ReadonlySet<string> = new Set(['digest', 'pepperId', 'references']);
-const money: ReadonlySet<string> = new Set(['lifetimePaid', 'credits']);
+const money: ReadonlySet<string> = new Set(['lifetimePaid', 'credits', 'amount']);
 
 /** `snake_case`, as in the API. */
 export const snakeCased = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -21,6 +21,8 @@ import {
   optional,
   ownLimits,
   projectKeyPermissions,
+  spendLimitField,
+  spendLimitOf,
 } from '../fields.ts';
 import { type FoundKey, oneProjectKey } from './one-project-key.ts';
 import { keyMarker, keyObject, render } from './project-key-object.ts';
@@ -37,8 +39,8 @@ const conflicting = [
 ] as const;
 
 /** For the OpenAPI document: at least one field. */
-const changed = ['name', 'permissions', 'scopes', 'expires_at', 'expires_in_seconds', 'limits'].map((field) =>
-  hasFields(field),
+const changed = ['name', 'permissions', 'scopes', 'expires_at', 'expires_in_seconds', 'limits', 'spend_limit'].map(
+  (field) => hasFields(field),
 );
 
 const updateBody = z
@@ -48,6 +50,7 @@ const updateBody = z
     scopes: optional(projectKeyPermissions),
     ...expiry,
     limits: ownLimits,
+    spend_limit: spendLimitField,
   })
   .refine(oneExpiry, oneExpiryError)
   .refine((body) => body.permissions === undefined || body.scopes === undefined, {
@@ -115,6 +118,7 @@ const updateRoute = (admin: Administration): Route =>
         ...(permissions && { permissions: inCatalogueOrder(projectPermissions, permissions) }),
         ...(hasExpiry && { expiresAt: expiresAt(body, at) }),
         ...(body.limits !== undefined && { limits: keyLimits(body.limits) }),
+        ...(body.spend_limit !== undefined && { spendLimit: spendLimitOf(body.spend_limit) }),
         at,
       };
       return change(admin, call, (id, context) => admin.aggregates.projectKey.dispatch(id, 'update', input, context));

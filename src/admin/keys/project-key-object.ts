@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
-import { limitsOf, type ProjectKeyRow } from '../../../projections/project-keys.ts';
+import { limitsOf, type ProjectKeyRow, spendLimitOf } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
 import { type Millis, seconds } from '../../clock.ts';
 import { keyLimitFields } from '../../domain/key/key-limits.ts';
 import { projectPermissions } from '../../domain/permissions.ts';
+import { limitIntervals } from '../../domain/usage/spend-limit.ts';
 import type { ReadModels } from '../../kernel/projections/projection.ts';
 import { deletionMarker } from '../fields.ts';
 
 export const statuses = ['active', 'revoked', 'expired', 'suspended'] as const;
 
 const shownLimit = z.int().nullable();
-const keyLimitsShown = z
+export const keyLimitsShown = z
   .object({
     requests_per_minute: shownLimit,
     tokens_per_minute: shownLimit,
@@ -33,6 +34,7 @@ export const keyObject = z
     status: z.enum(statuses),
     permissions: z.array(z.enum(projectPermissions)),
     limits: keyLimitsShown,
+    spend_limit: z.object({ amount: z.number(), interval: z.enum(limitIntervals) }).nullable(),
   })
   .meta({ id: 'ProjectApiKey' });
 export const keyMarker = deletionMarker('organization.project.api_key.deleted', 'DeletedProjectApiKey');
@@ -43,6 +45,11 @@ export const statusOf = (row: ProjectKeyRow, project: ProjectRow, now: Millis): 
   if (row.status === 'revoked' || project.status === 'archived') return 'revoked';
   const { expiresAt } = row.data;
   return row.status === 'expired' || (expiresAt !== null && expiresAt <= now) ? 'expired' : row.status;
+};
+
+const spendLimitShown = (models: Pick<ReadModels, 'get'>, row: ProjectKeyRow) => {
+  const limit = spendLimitOf(models, row);
+  return limit && { ...limit, amount: limit.amount / 1_000_000 };
 };
 
 export const render = (row: ProjectKeyRow, project: ProjectRow, now: Millis, models: Pick<ReadModels, 'get'>) => ({
@@ -57,4 +64,5 @@ export const render = (row: ProjectKeyRow, project: ProjectRow, now: Millis, mod
   status: statusOf(row, project, now),
   permissions: row.data.permissions,
   limits: keyLimitFields(limitsOf(models, row)),
+  spend_limit: spendLimitShown(models, row),
 });

@@ -20,6 +20,8 @@ import {
   optional,
   ownLimits,
   projectKeyPermissions,
+  spendLimitField,
+  spendLimitOf,
 } from '../fields.ts';
 import { type Created, idempotencyErrors } from '../idempotent.ts';
 import { findProject, projectParams } from '../organization/projects.ts';
@@ -31,7 +33,13 @@ import { createdKeyObject, keyObject, render, statuses, statusOf } from './proje
 import { rotateKeyRoute } from './rotation.ts';
 
 const createBody = z
-  .strictObject({ name, permissions: optional(projectKeyPermissions), ...expiry, limits: ownLimits })
+  .strictObject({
+    name,
+    permissions: optional(projectKeyPermissions),
+    ...expiry,
+    limits: ownLimits,
+    spend_limit: spendLimitField,
+  })
   .refine(oneExpiry, oneExpiryError)
   .meta(oneExpirySchema);
 
@@ -53,6 +61,7 @@ const issue = async (admin: Administration, call: CreateCall, id: string, value:
     permissions: inCatalogueOrder(projectPermissions, call.body.permissions ?? projectPermissions),
     expiresAt: expires,
     limits: keyLimits(call.body.limits),
+    spendLimit: spendLimitOf(call.body.spend_limit ?? null),
     ...credentialOf(secrets, value),
     at,
   };

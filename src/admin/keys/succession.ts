@@ -28,7 +28,7 @@ export const succeed = async (
 ): Promise<{ readonly predecessor: KeyResult; readonly successor: KeyResult }> => {
   const { state } = await projectKey.dispatch(keyId, 'mayRotate', { successorId, at }, context);
   await admit();
-  const { organizationId, projectId, name, permissions, windowsOf, limits } = state.data;
+  const { organizationId, projectId, name, permissions, windowsOf, limits, spendLimit } = state.data;
   const input: CreateProjectKey = {
     organizationId,
     projectId,
@@ -39,6 +39,7 @@ export const succeed = async (
     rotatedFrom: keyId,
     windowsOf: windowsOf ?? keyId,
     limits,
+    spendLimit,
     at,
   };
   const made = await projectKey.dispatch(successorId, 'create', input, context);
@@ -52,6 +53,7 @@ export const succeed = async (
   if (predecessor.events.length === 0) return { predecessor, successor: made };
   // The key may have changed since it was read.
   const { data } = predecessor.state;
-  const same = { name: data.name, permissions: data.permissions, limits: data.limits, at };
+  const { name: kept, permissions: held, limits: own, spendLimit: most } = data;
+  const same = { name: kept, permissions: held, limits: own, spendLimit: most, at };
   return { predecessor, successor: await projectKey.dispatch(successorId, 'update', same, context) };
 };

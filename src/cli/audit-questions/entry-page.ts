@@ -2,7 +2,8 @@ import type { AuditRow } from '../../../projections/audit-log.ts';
 import { type AuditEntry, auditEntry } from '../../admin/audit/audit-logs.ts';
 import { nameOf } from '../../audit/effective.ts';
 import type { Past } from '../../audit/past.ts';
-import { limitsText } from '../limits-text.ts';
+import type { SpendLimit } from '../../domain/usage/spend-limit.ts';
+import { limitsText, spendLimitText } from '../limits-text.ts';
 import { printable } from '../terminal.ts';
 import { type EntryRow, isOfLog } from './log-entries.ts';
 import { type Field, sheet } from './sheet.ts';
@@ -29,6 +30,10 @@ const valueText = (name: string, value: unknown, when: When): string => {
 
 const recordText = (name: string, value: Readonly<Record<string, unknown>>): string => {
   if (name === 'limits') return limitsText(value);
+  if (name === 'spend_limit') {
+    const { amount, interval } = value as unknown as SpendLimit;
+    return spendLimitText({ amount: Math.round(amount * 1_000_000), interval });
+  }
   const entries = Object.entries(value).map(([each, what]) => `${each} (${what})`);
   return printable(entries.join(', ')) || 'none';
 };

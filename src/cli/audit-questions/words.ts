@@ -2,8 +2,9 @@ import { ending, snakeCased } from '../../admin/audit/history-object.ts';
 import { nameOf } from '../../audit/effective.ts';
 import type { StateAt } from '../../audit/history.ts';
 import type { Past } from '../../audit/past.ts';
+import type { SpendLimit } from '../../domain/usage/spend-limit.ts';
 import type { Actor } from '../../kernel/store/store.ts';
-import { limitsByModel, limitsText } from '../limits-text.ts';
+import { limitsByModel, limitsText, spendLimitText } from '../limits-text.ts';
 import { dollars } from '../output.ts';
 import type { Output } from '../table/listing.ts';
 import { printable } from '../terminal.ts';
@@ -58,7 +59,7 @@ export const calledAt = async (past: Past, id: string, at: number): Promise<stri
   return called(id, found && nameOf(found));
 };
 
-const money = new Set(['lifetimePaid', 'credits']);
+const money = new Set(['lifetimePaid', 'credits', 'amount']);
 /** Not shown: meaningless to people. */
 const hiddenFields = new Set(['digest', 'pepperId']);
 
@@ -71,12 +72,13 @@ export const textOf = (field: string, value: unknown, when: When): string => {
   if (value === null || value === undefined) return ending(field) === 'expiresAt' ? 'never' : 'none';
   if (typeof value === 'number') {
     if (/At$/.test(field)) return when(value);
-    return money.has(field) ? dollars(value) : String(value);
+    return money.has(ending(field)) ? dollars(value) : String(value);
   }
   if (typeof value === 'string') return ending(field) === 'rule' || value === '' ? quoted(value) : printable(value);
   if (Array.isArray(value))
     return value.length === 0 ? 'none' : value.map((each) => printable(String(each))).join(', ');
   if (ending(field) === 'limits') return limitsText(value);
+  if (field === 'spendLimit') return spendLimitText(value as SpendLimit);
   if (field === 'rateLimits') return textOf('', limitsByModel(value as Readonly<Record<string, object>>), when);
   return textOf(
     field,

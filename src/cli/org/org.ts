@@ -10,6 +10,7 @@ import type { Context } from '../../kernel/commands/actor.ts';
 import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
+import { spendLimitText } from '../limits-text.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
 import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
@@ -23,6 +24,7 @@ const shown = (row: OrganizationRow): Shown => ({
   subscription: row.subscription,
   lifetime_paid: row.lifetimePaid,
   credits: row.credits,
+  spend_limit: spendLimitText(row.spendLimit),
   created_at: row.createdAt,
 });
 const withBalance = async ({ rows }: Operator, row: OrganizationRow): Promise<Shown> => {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { lastUseOf } from '../../../projections/credential-uses.ts';
-import { limitsOf, type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
+import { limitsOf, type ProjectKeyRow, projectKeyRows, spendLimitOf } from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
 import { credentialOf } from '../../admin/credential.ts';
 import { statuses, statusOf } from '../../admin/keys/project-key-object.ts';
@@ -13,7 +13,7 @@ import { Failure } from '../../process/failure.ts';
 import { pepperIdOf, type Secrets } from '../../secrets/master-secrets.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
-import { limitsText } from '../limits-text.ts';
+import { limitsText, spendLimitText } from '../limits-text.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
 import { oneOf, permissionList } from '../option-values.ts';
 import { confirm } from '../output.ts';
@@ -57,6 +57,7 @@ const shown =
       redacted_value: key.data.redactedValue,
       permissions: key.data.permissions,
       limits: limitsText(limitsOf(rows, key)),
+      spend_limit: spendLimitText(spendLimitOf(rows, key)),
       rotated_from: key.data.rotatedFrom,
       rotated_to: key.data.rotatedTo,
     };

@@ -5,7 +5,7 @@ import { newId } from '../../ids.ts';
 import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
-import { limitsByModel } from '../limits-text.ts';
+import { limitsByModel, spendLimitText } from '../limits-text.ts';
 import { asOperator, operatorContext, recording } from '../operator.ts';
 import { findOrganization } from '../org/org.ts';
 import { confirm } from '../output.ts';
@@ -32,6 +32,7 @@ const shown = (row: ProjectRow): Shown => ({
   denied_models: row.deniedModels,
   model_aliases: row.modelAliases,
   rate_limits: limitsByModel(row.rateLimits),
+  spend_limit: spendLimitText(row.spendLimit),
 });
 const kinds: Kinds = { id: 'id', organization_id: 'id', created_at: 'time', archived_at: 'time' };
 

@@ -16,18 +16,19 @@ import { release } from '../../limits/settle.ts';
 import { isRefused, type Refused, type Ticket } from '../../limits/window/ticket.ts';
 import type { LimitSubject, WindowStore } from '../../limits/window/window-store.ts';
 import { Account } from '../account/account.ts';
+import { isLack, type Lack } from '../account/claim.ts';
 import type { Meter, Opening } from '../account/meter.ts';
+import { lackRefusal } from './lack-refusal.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts';
 
 export interface Accounts {
   /** Why no request may be given to an upstream; undefined if it may. */
   readonly whyFull: string | undefined;
-  /** Null without credit. */
-  begin(asked: Opening): Meter | null;
+  /** Not if it may cost more than what is left. */
+  begin(asked: Opening): Meter | Lack;
 }
 
-const noCredit = refusal('insufficient_credits');
 /** Contract M.5. */
 const noRoom = (why: string): Refusal =>
   refusal('dependency_unavailable', {
@@ -129,9 +130,9 @@ export class InferenceLease extends TicketLease {
     this.model = model;
     if (isRefused(outcome)) return this.refusal({ tokens, model });
     const meter = this.accounts.begin(this.asked(metered));
-    if (meter === null) {
+    if (isLack(meter)) {
       this.end();
-      return noCredit;
+      return lackRefusal(meter);
     }
     const account = new Account(this.store, outcome, meter);
     this.kept = account;
@@ -141,8 +142,9 @@ export class InferenceLease extends TicketLease {
   }
 
   private asked(metered: Metered): Opening {
-    const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
-    const { requestId, model, requestedModel, api, estimatedTokens, images, searches, maxTokens } = metered;
+    const { organizationId, projectId = '', id: keyId, windowsOf } = this.principal as ProjectPrincipal;
+    const { requestId, model, requestedModel, api, estimatedTokens, images, searches, maxTokens, longest, cut } =
+      metered;
     // Member by member: a spread costs a microsecond per request.
     return {
       requestId,
@@ -151,11 +153,14 @@ export class InferenceLease extends TicketLease {
       organizationId,
       projectId,
       keyId,
+      line: windowsOf || keyId,
       api,
       estimatedTokens,
       images,
       searches,
       maxTokens,
+      longest,
+      cut,
     };
   }
 

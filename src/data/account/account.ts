@@ -30,6 +30,10 @@ export class Account implements AskedAccount {
     charge(this.#store, this.#ticket, this.spent);
   }
 
+  get maximum(): number | null {
+    return this.#meter.maximum;
+  }
+
   progress(usage: Usage, sentTokens: number): void {
     this.#meter.progress(usage, sentTokens);
   }

@@ -1,3 +1,4 @@
+import type { Cut } from '../../http/route.ts';
 import { type Details, inputOf, type Usage } from '../../tokens.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
 
@@ -17,6 +18,7 @@ export interface TokenNeed {
   readonly grows?: boolean;
   /** The bound then. */
   readonly longest?: number;
+  readonly cut?: Cut | undefined;
   /** Calls of the model for one answer, when the upstream runs tools. */
   readonly turns?: number;
 }

@@ -1,4 +1,7 @@
+import type { Millis } from '../../clock.ts';
 import type { Settlement } from '../../domain/usage/usage-events.ts';
+import { Pending } from './pending.ts';
+import type { Limited } from './spend-limits.ts';
 
 /** In micro-dollars. */
 export interface Funds {
@@ -7,79 +10,94 @@ export interface Funds {
   needsCredit(model: string): boolean;
 }
 
-const add = (sums: Map<string, number>, of: string, amount: number): void => {
+/** What bounds the cost of a request: an organization's balance, by its id, or a spend limit. */
+export type Bound = string | Limited;
+
+type Sums = Map<string, number>;
+
+const add = (sums: Sums, of: string, amount: number): void => {
   const sum = (sums.get(of) ?? 0) + amount;
   if (sum === 0) sums.delete(of);
   else sums.set(of, sum);
 };
 
-/** Reserved for a request in flight, of everybody in a list. */
+/** Reserved for a request in flight, within all its bounds. */
 export class CreditHold {
-  readonly #held: Map<string, number>;
-  readonly #of: readonly string[];
-  #microDollars: number;
+  readonly #places: readonly (readonly [Sums, string])[];
+  #microDollars = 0;
 
-  constructor(held: Map<string, number>, of: readonly string[], microDollars: number) {
-    this.#held = held;
-    this.#of = of;
-    this.#microDollars = microDollars;
-    for (const each of of) add(held, each, microDollars);
+  constructor(places: readonly (readonly [Sums, string])[], microDollars: number) {
+    this.#places = places;
+    this.become(microDollars);
   }
 
-  /** May exceed the balance: no answer is refused midway (contract F.4). */
-  become(microDollars: number): void {
-    for (const each of this.#of) add(this.#held, each, microDollars - this.#microDollars);
-    this.#microDollars = microDollars;
+  /** Never less than before. May exceed the bounds: no answer is refused midway (contract F.4). */
+  grow(microDollars: number): void {
+    if (microDollars > this.#microDollars) this.become(microDollars);
   }
 
   release(): void {
     this.become(0);
   }
+
+  private become(microDollars: number): void {
+    for (const [sums, of] of this.#places) add(sums, of, microDollars - this.#microDollars);
+    this.#microDollars = microDollars;
+  }
 }
 
-/** The log's balance, less unrecorded settlements and the most that requests in flight cost (contract M.1). */
+/**
+ * What may still be spent: balances and spend limits, less what the event log has, what was settled here and the log has not, and
+ * the most that requests in flight cost (contract M.1, M.8).
+ */
 export class Credit {
   readonly #funds: Funds;
-  readonly #held = new Map<string, number>();
-  readonly #pending = new Map<string, number>();
-  readonly #pendingOf = new Map<string, { readonly organizationId: string; readonly microDollars: number }>();
+  readonly #gateways: number;
+  readonly #ofBalances: Sums = new Map();
+  readonly #ofLimits: Sums = new Map();
+  readonly #pending = new Pending();
 
-  constructor(funds: Funds) {
+  /** @param gateways that share spend limits: this one gives its requests a part of what the log leaves */
+  constructor(funds: Funds, gateways = 1) {
     this.#funds = funds;
+    this.#gateways = gateways;
   }
 
   balanceOf(organizationId: string): number {
-    return this.#funds.balanceOf(organizationId) - (this.#pending.get(organizationId) ?? 0);
+    return this.#funds.balanceOf(organizationId) - this.#pending.ofOrganization(organizationId);
   }
 
-  /** Of all in the list or of none: null if a balance does not cover it beside other holds. */
-  hold(of: readonly string[], microDollars: number): CreditHold | null {
+  /** Of all bounds or of none: null if one has less left. */
+  hold(of: readonly Bound[], microDollars: number, at: Millis): CreditHold | null {
     // Free requests are allowed even with debts.
-    if (microDollars > 0 && of.some((each) => this.#freeOf(each) < microDollars)) return null;
-    return new CreditHold(this.#held, of, microDollars);
+    if (microDollars > 0 && of.some((each) => this.leftOf(each, at) < microDollars)) return null;
+    return new CreditHold(
+      of.map((each) => (typeof each === 'string' ? [this.#ofBalances, each] : [this.#ofLimits, each.id])),
+      microDollars,
+    );
   }
 
-  #freeOf(organizationId: string): number {
-    return this.balanceOf(organizationId) - (this.#held.get(organizationId) ?? 0);
+  /** Micro-dollars; negative after a charge that was more than its request held, or if a limit was lowered. */
+  leftOf(bound: Bound, at: Millis): number {
+    if (typeof bound === 'string') return this.balanceOf(bound) - (this.#ofBalances.get(bound) ?? 0);
+    const { id, limit } = bound;
+    const unspent = Math.floor((limit.amount - bound.spent(at)) / this.#gateways);
+    return unspent - this.#pending.of(id, limit.interval, at) - (this.#ofLimits.get(id) ?? 0);
   }
 
-  settled({ organization_id, request_id, micro_dollars }: Settlement): void {
-    if (micro_dollars === 0) return;
-    add(this.#pending, organization_id, micro_dollars);
-    this.#pendingOf.set(request_id, { organizationId: organization_id, microDollars: micro_dollars });
+  /** @param line the first key of its chain of rotations */
+  settled(settlement: Settlement, line: string): void {
+    const { request_id, organization_id, project_id, micro_dollars, settled_at } = settlement;
+    if (micro_dollars > 0)
+      this.#pending.add(request_id, [organization_id, project_id, line], micro_dollars, settled_at);
   }
 
   get pending(): number {
-    return this.#pendingOf.size;
+    return this.#pending.size;
   }
 
-  /** The balance now has these charges, of any gateway. */
+  /** The log's sums now have these charges, of any gateway. */
   recorded(requestIds: readonly string[]): void {
-    for (const id of requestIds) {
-      const charge = this.#pendingOf.get(id);
-      if (charge === undefined) continue;
-      this.#pendingOf.delete(id);
-      add(this.#pending, charge.organizationId, -charge.microDollars);
-    }
+    for (const id of requestIds) this.#pending.drop(id);
   }
 }

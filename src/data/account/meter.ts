@@ -2,6 +2,7 @@ import type { Api } from '../../apis.ts';
 import type { Clock, Millis } from '../../clock.ts';
 import { microDollarsOf, mostMicroDollarsOf, type Price } from '../../domain/usage/charge.ts';
 import type { Settlement, UsageSource } from '../../domain/usage/usage-events.ts';
+import type { Cut } from '../../http/route.ts';
 import { inputOf, noTokens, type Usage } from '../../tokens.ts';
 import type { Credit, CreditHold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';
@@ -15,11 +16,17 @@ export interface Opening {
   readonly organizationId: string;
   readonly projectId: string;
   readonly keyId: string;
+  /** The first key of its chain of rotations. */
+  readonly line: string;
   readonly api: Api;
   readonly estimatedTokens: number;
   readonly images: number;
   readonly searches: number;
   readonly maxTokens: number;
+  /** The same, or of an answer without a maximum the model's longest. */
+  readonly longest: number;
+  /** Absent if it can be sent with no other maximum. */
+  readonly cut?: Cut | undefined;
 }
 
 /** In micro-dollars (contract M.1): caching and service tier are unknown before. */
@@ -53,13 +60,17 @@ export interface MeterOptions {
   readonly journal: Pick<GroupCommit, 'begin' | 'settle'>;
   readonly clock: Clock;
   readonly credit: Pick<Credit, 'settled'>;
-  readonly hold: Pick<CreditHold, 'become' | 'release'> | null;
+  readonly hold: Pick<CreditHold, 'grow' | 'release'> | null;
+  /** Tokens that its request is to be sent with; default null, as it is. */
+  readonly maximum?: number | null;
   /** Of a request that ends without an answer; default 499. */
   readonly cutStatus?: () => number;
 }
 
 /** Settled once by the first of the answer's end and the request's (contract M.2). */
 export class Meter {
+  /** Tokens of each answer that the request is to be sent with; null as it is. */
+  readonly maximum: number | null;
   readonly #asked: Opening;
   readonly #price: Price;
   readonly #journal: Pick<GroupCommit, 'settle'>;
@@ -76,7 +87,8 @@ export class Meter {
   #isOver = false;
 
   /** Opens the account. Its request may be given to its upstream once `opened` says so. */
-  constructor({ asked, price, journal, clock, credit, hold, cutStatus }: MeterOptions) {
+  constructor({ asked, price, journal, clock, credit, hold, maximum, cutStatus }: MeterOptions) {
+    this.maximum = maximum ?? null;
     this.#asked = asked;
     this.#credit = credit;
     this.#hold = hold;
@@ -143,7 +155,7 @@ export class Meter {
   enlarge(tokens: number): void {
     if (this.#isOver) return;
     const { estimatedTokens, images, searches } = this.#asked;
-    this.#hold?.become(mostOf(this.#price, estimatedTokens, tokens - estimatedTokens, images, searches));
+    this.#hold?.grow(mostOf(this.#price, estimatedTokens, tokens - estimatedTokens, images, searches));
   }
 
   /** Settles it if nothing has. A request that was never given to its upstream costs nothing. */
@@ -194,7 +206,7 @@ export class Meter {
       requested_model: requestedModel,
     };
     this.#written = this.#journal.settle(settlement);
-    this.#credit.settled(settlement);
+    this.#credit.settled(settlement, this.#asked.line);
     this.#hold?.release();
   }
 }

@@ -26,13 +26,14 @@ export const readLarge = (prepare: Prepare<unknown>, models: Models, { api, body
   // Nothing is too much for a thread.
   const read = prepare(bufferOf(body), served, anywhere)!;
   if (read instanceof Refused) return { refused: plain(read.refusal) };
-  const { placeOf, sent, refusal, ...rest } = read;
+  const { placeOf, refusal, ...rest } = read;
+  const { sent } = rest;
   return {
     prepared: {
       ...rest,
       placeOf: placeOf && null,
       refusal: refusal && plain(refusal),
-      sent: sent !== null && 'request' in sent ? written(sent, models, read, api) : sent,
+      ...(sent !== null && 'request' in sent && { sent: written(sent, models, read, api), cut: undefined }),
     },
   };
 };

@@ -21,7 +21,7 @@ import { type InferenceCall, type LargeBodies, type LargeBody, readHere, withLar
 import type { Models } from './named-model.ts';
 import { copyOf, policed, viewOf } from './policed.ts';
 import { preparing, type RequestRules } from './prepare.ts';
-import { type Asked, needOf, type Prepared, translatedRequest } from './prepared.ts';
+import { type Asked, cutNeed, needOf, type Prepared, translatedRequest, withMaximum } from './prepared.ts';
 
 export interface InferenceOptions {
   readonly models: Models;
@@ -99,7 +99,17 @@ class Asking<Said> {
     const { allowance, head, signal, watched } = this.#call;
     const { hosted, sent } = this.#admitted;
     const { requestId } = head;
-    const { model: name, isStreamed, estimatedTokens, maxTokens, images, searches, placeOf } = this.#asked;
+    const {
+      model: name,
+      isStreamed,
+      estimatedTokens,
+      maxTokens,
+      images,
+      searches,
+      placeOf,
+      longest = maxTokens,
+      cut,
+    } = this.#asked;
     const { id: model, context_length: contextLength } = hosted.model;
     const requestedModel = name === model ? undefined : name;
     const metered = {
@@ -111,24 +121,29 @@ class Asking<Said> {
       images,
       searches,
       maxTokens,
+      longest,
+      cut,
     };
     const opened = await allowance.open(metered);
     if (isRefusal(opened)) return failure(opened, api.family, requestId);
     // A request whose client left before it was asked is neither asked nor charged.
     if (signal.aborted) return abandoned;
     const meter = watched?.asks(metered, opened) ?? opened;
-    const account = new AnswerCount({ account: opened, meter, need: needOf(this.#asked), contextLength, searches });
+    const { maximum } = opened;
+    const given = maximum === null || cut === undefined ? sent : withMaximum(sent, cut, maximum);
+    const need = maximum === null || cut === undefined ? needOf(this.#asked) : cutNeed(this.#asked, cut, maximum);
+    const account = new AnswerCount({ account: opened, meter, need, contextLength, searches });
     const id = answerId();
     const form = placed(api.form(this.#asked, id, head), placeOf);
     // Only now is the span of the upstream known.
     const { trace, hold } = this.#call;
     const generation = { form, estimatedTokens, account, hold, requestId, trace, signal, watch };
     const { upstream } = hosted;
-    if (!('body' in sent)) {
-      const request = translatedRequest(sent, hosted);
+    if (!('body' in given)) {
+      const request = translatedRequest(given, hosted);
       return translatedReply({ upstream, request }, isStreamed, generation, timing);
     }
-    const { body, hidesUsage, addsReasoning, choices } = sent;
+    const { body, hidesUsage, addsReasoning, choices } = given;
     const passed = { body, id, model: name, headers, hidesUsage, addsReasoning, choices };
     return passedReply(upstream.passing![api.rules.passing.as]!, passed, isStreamed, generation, timing);
   }
@@ -174,7 +189,7 @@ export const inferenceRoute = <Said>(
     replies: {
       200: { schema: api.response, ...(api.answers ?? streamed) },
     },
-    errors: [...callErrors, 'insufficient_credits', ...(api.errors ?? [])],
+    errors: [...callErrors, 'insufficient_credits', 'spend_limit_exceeded', ...(api.errors ?? [])],
     foreignErrors,
     tokens,
     handle: withLarge(large, { api: endpoint, family }, handle),

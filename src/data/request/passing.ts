@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
-import type { Family } from '../../http/route.ts';
+import type { Cut, Family } from '../../http/route.ts';
 import { checker } from '../../http/routing/endpoint.ts';
 import { type Document, Kind } from '../../json/document.ts';
 import { type Edit, edited } from '../../json/edits.ts';
@@ -22,6 +22,7 @@ export interface AnswerNeed {
   readonly maxTokens: number;
   readonly grows: boolean;
   readonly longest: number;
+  readonly cut?: Cut | undefined;
 }
 
 /** A body that is sent to its upstream as it is (contract L.1). */
@@ -111,7 +112,7 @@ export const passingReader = <Said>(rules: PassingRules<Said>) => {
     const { tape, bytes, name, hosted } = scanned;
     const counted = new Counted(tape, hosted.model);
     rules.walk(counted);
-    const { maxTokens, grows, longest } = rules.answer(tape, hosted);
+    const { maxTokens, grows, longest, cut } = rules.answer(tape, hosted);
     const own = ownEdits(tape, hosted.upstreamModel);
     const edits = [...own, ...rules.edits(tape, hosted)].sort((one, other) => one.start - other.start);
     // Member by member: a spread took eight microseconds.
@@ -125,6 +126,7 @@ export const passingReader = <Said>(rules: PassingRules<Said>) => {
       maxTokens,
       grows,
       longest,
+      cut,
       turns: rules.turns(counted),
       images: pricesImages(hosted.model) ? imagesIn(tape, rules.conversation) : 0,
       searches: counted.searches,

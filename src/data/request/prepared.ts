@@ -1,4 +1,6 @@
 import { isRefusal, type Refusal } from '../../errors.ts';
+import type { Cut } from '../../http/route.ts';
+import { edited } from '../../json/edits.ts';
 import type { RequestText } from '../../rules/text/request-text.ts';
 import type { TokenNeed } from '../account/counts.ts';
 import { imagesOf, pricesImages } from '../questions/images.ts';
@@ -73,7 +75,7 @@ export const preparedStrictly = <Said>(
   const { id: modelId } = hosted.model;
   const judged = judge(hosted);
   if (isRefusal(judged)) return { ...asked, ...nothing, modelId, refusal: judged };
-  const { request, metadata, estimatedTokens, maxTokens, grows = false, longest = maxTokens } = judged;
+  const { request, metadata, estimatedTokens, maxTokens, grows = false, longest = maxTokens, cut } = judged;
   const { model, isStreamed, named, said, placeOf } = asked;
   const { system, messages } = request;
   const images = pricesImages(hosted.model)
@@ -92,6 +94,7 @@ export const preparedStrictly = <Said>(
     maxTokens,
     grows,
     longest,
+    cut,
     turns: search === undefined ? 1 : mostTurns,
     images,
     searches: search === undefined ? 0 : searchesBy(hosted.model, search),
@@ -120,3 +123,20 @@ export const translatedRequest = (
   sent: Exclude<Sent, { body: unknown }>,
   { upstreamModel: model }: ConnectedModel,
 ): GenerateRequest | WrittenRequest => ('request' in sent ? sent.request : { model, written: sent.written });
+
+/** @param most tokens of each answer */
+export const cutNeed = (need: TokenNeed, { answers }: Cut, most: number): TokenNeed => ({
+  ...needOf(need),
+  longest: most * answers,
+});
+
+const openBrace = 0x7b;
+
+/** The request with a maximum, where it has none (contract M.8). @param most tokens of each answer */
+export const withMaximum = (sent: Sent, { member }: Cut, most: number): Sent => {
+  if ('request' in sent) return { ...sent, request: { ...sent.request, max_tokens: most } };
+  if (!('body' in sent)) return sent;
+  const start = sent.body.indexOf(openBrace) + 1;
+  const body = edited(sent.body, [{ start, end: start, text: `${JSON.stringify(member)}:${most},` }]);
+  return { ...sent, body };
+};

@@ -194,6 +194,8 @@ export interface PassedEvents {
 
 /** An API that the upstream speaks itself, for clients that speak it too. */
 export interface Passing {
+  /** The member of chat completions that names the longest answer; absent if the model's servers differ in it. */
+  readonly maximum?: string | undefined;
   answer(request: PassedRequest, options: GenerateOptions): Promise<PassedAnswer>;
   /** The first piece has the first event after the start. Rejects with an UpstreamError. */
   stream(request: PassedRequest, options: GenerateOptions): AsyncIterable<PassedEvents>;

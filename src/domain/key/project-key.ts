@@ -1,5 +1,6 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type State, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import { areSameSpendLimits, type SpendLimit } from '../usage/spend-limit.ts';
 import type { Credential, CredentialFields } from './credential.ts';
 import {
   areSameLimits,
@@ -20,6 +21,7 @@ export interface ProjectKey extends Credential {
   /** The first key of its chain of rotations, whose windows count it; null for itself. */
   readonly windowsOf: string | null;
   readonly limits: KeyLimits;
+  readonly spendLimit: SpendLimit | null;
 }
 
 /** Contract B.3. */
@@ -38,6 +40,7 @@ export type ProjectKeyEvent =
       readonly windows_of?: string;
       /** Only if it has some. */
       readonly limits?: KeyLimitFields;
+      readonly spend_limit?: SpendLimit;
     } & CredentialFields)
   /** The key has a successor, and expires after its grace. */
   | { readonly type: 'project_key.rotated'; readonly successor_id: string; readonly expires_at: number }
@@ -48,6 +51,7 @@ export type ProjectKeyEvent =
       readonly expires_at: number | null;
     }
   | ({ readonly type: 'project_key.limits_updated' } & KeyLimitFields)
+  | { readonly type: 'project_key.spend_limited'; readonly limit: SpendLimit | null }
   | { readonly type: 'project_key.suspended' }
   | { readonly type: 'project_key.reactivated' }
   | { readonly type: 'project_key.revoked'; readonly reason: RevokeReason }
@@ -69,6 +73,7 @@ const blank: ProjectKey = {
   rotatedTo: null,
   windowsOf: null,
   limits: noKeyLimits,
+  spendLimit: null,
 };
 
 const apply: Changes<ProjectKey, ProjectKeyEvent> = {
@@ -86,6 +91,7 @@ const apply: Changes<ProjectKey, ProjectKeyEvent> = {
     rotatedTo: null,
     windowsOf: event.windows_of ?? null,
     limits: keyLimits(event.limits),
+    spendLimit: event.spend_limit ?? null,
   }),
   'project_key.rotated': (data, event) => ({ ...data, rotatedTo: event.successor_id, expiresAt: event.expires_at }),
   'project_key.updated': (data, event) => ({
@@ -95,6 +101,7 @@ const apply: Changes<ProjectKey, ProjectKeyEvent> = {
     expiresAt: event.expires_at,
   }),
   'project_key.limits_updated': (data, event) => ({ ...data, limits: keyLimits(event) }),
+  'project_key.spend_limited': (data, event) => ({ ...data, spendLimit: event.limit }),
   'project_key.suspended': (data) => data,
   'project_key.reactivated': (data) => data,
   'project_key.revoked': (data) => data,
@@ -112,6 +119,7 @@ const machine = chartOf<ProjectKey, ProjectKeyEvent>(apply).createMachine({
       on: {
         'project_key.updated': { actions: 'apply' },
         'project_key.limits_updated': { actions: 'apply' },
+        'project_key.spend_limited': { actions: 'apply' },
         'project_key.rotated': { actions: 'apply' },
         'project_key.value_replayed': { actions: 'apply' },
         'project_key.suspended': { target: 'suspended', actions: 'apply' },
@@ -123,6 +131,7 @@ const machine = chartOf<ProjectKey, ProjectKeyEvent>(apply).createMachine({
       on: {
         'project_key.updated': { actions: 'apply' },
         'project_key.limits_updated': { actions: 'apply' },
+        'project_key.spend_limited': { actions: 'apply' },
         'project_key.value_replayed': { actions: 'apply' },
         'project_key.reactivated': { target: 'active', actions: 'apply' },
         'project_key.expired': { target: 'expired', actions: 'apply' },
@@ -140,8 +149,9 @@ const machine = chartOf<ProjectKey, ProjectKeyEvent>(apply).createMachine({
 });
 
 export interface CreateProjectKey
-  extends Omit<ProjectKey, 'createdAt' | 'rotatedFrom' | 'rotatedTo' | 'windowsOf' | 'limits'> {
+  extends Omit<ProjectKey, 'createdAt' | 'rotatedFrom' | 'rotatedTo' | 'windowsOf' | 'limits' | 'spendLimit'> {
   readonly limits?: KeyLimits;
+  readonly spendLimit?: SpendLimit | null;
   readonly rotatedFrom?: string;
   readonly windowsOf?: string;
   readonly at: number;
@@ -182,15 +192,24 @@ const wholeSecond = (at: number): number => Math.floor(at / 1000) * 1000;
 export const successorExpiry = ({ createdAt, expiresAt }: ProjectKey, at: number): number | null =>
   expiresAt === null ? null : wholeSecond(at) + expiresAt - wholeSecond(createdAt);
 
-/** All keys of a chain of rotations share the windows, so its newest key has their limits (contract F.8). */
-const limitsEvent = (state: ProjectKeyState, limits: KeyLimits | undefined): ProjectKeyEvent[] => {
+interface LimitsChange {
+  readonly limits?: KeyLimits;
+  readonly spendLimit?: SpendLimit | null;
+}
+
+/** All keys of a chain of rotations are counted together, so its newest key has their limits (contract F.8, M.7). */
+const limitEvents = (state: ProjectKeyState, { limits, spendLimit: limit }: LimitsChange): ProjectKeyEvent[] => {
   const { data } = state;
-  if (limits === undefined || areSameLimits(limits, data.limits)) return [];
-  if (data.rotatedTo !== null && isOpen(state)) {
+  const events: ProjectKeyEvent[] = [];
+  if (limits !== undefined && !areSameLimits(limits, data.limits))
+    events.push({ type: 'project_key.limits_updated', ...keyLimitFields(limits) });
+  if (limit !== undefined && !areSameSpendLimits(limit, data.spendLimit))
+    events.push({ type: 'project_key.spend_limited', limit });
+  if (events.length > 0 && data.rotatedTo !== null && isOpen(state)) {
     const message = `The API key has a successor, whose limits are those of both: update ${data.rotatedTo}.`;
     throw fault('api_key_rotated', { message });
   }
-  return [{ type: 'project_key.limits_updated', ...keyLimitFields(limits) }];
+  return events;
 };
 
 const decide = {
@@ -213,6 +232,7 @@ const decide = {
         ...(input.rotatedFrom !== undefined && { rotated_from: input.rotatedFrom }),
         ...(input.windowsOf !== undefined && { windows_of: input.windowsOf }),
         ...(input.limits && !areSameLimits(input.limits, noKeyLimits) && { limits: keyLimitFields(input.limits) }),
+        ...(input.spendLimit && { spend_limit: input.spendLimit }),
       },
     ];
   },
@@ -238,9 +258,8 @@ const decide = {
       name?: string;
       permissions?: readonly string[];
       expiresAt?: number | null;
-      limits?: KeyLimits;
       at: number;
-    },
+    } & LimitsChange,
   ): ProjectKeyEvent[] => {
     refuseExpired(state, input.at);
     const { data } = state;
@@ -251,7 +270,7 @@ const decide = {
       throw fault('api_key_rotated', { message: 'The API key has a successor: its end cannot be put off.' });
     const same =
       name === data.name && expiresAt === data.expiresAt && permissions.join(' ') === data.permissions.join(' ');
-    const limits = limitsEvent(state, input.limits);
+    const limits = limitEvents(state, input);
     // Of a key that has ended, any event is refused by the chart.
     if (same && (isOpen(state) || limits.length > 0)) return limits;
     return [{ type: 'project_key.updated', name, permissions, expires_at: expiresAt }, ...limits];

@@ -1,6 +1,7 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 import { PersistentMap, PersistentSet } from '../../kernel/aggregate/persistent-map.ts';
+import { areSameSpendLimits, type SpendLimit } from '../usage/spend-limit.ts';
 import { type BillingEvent, billing, type Ledger, organizationUpcasts, post, unpaid } from './billing.ts';
 
 interface AdmittedAdminKey {
@@ -12,6 +13,7 @@ interface AdmittedAdminKey {
 export interface Organization extends Ledger {
   readonly name: string;
   readonly createdAt: number;
+  readonly spendLimit: SpendLimit | null;
   /** Admitted and not yet deleted; protects the last one. */
   readonly adminKeys: PersistentMap<AdmittedAdminKey>;
   readonly policies: PersistentSet;
@@ -25,6 +27,7 @@ export type OrganizationEvent =
   | { readonly type: 'organization.suspended' }
   | { readonly type: 'organization.reactivated' }
   | { readonly type: 'organization.closed' }
+  | { readonly type: 'organization.spend_limited'; readonly limit: SpendLimit | null }
   | {
       readonly type: 'organization.admin_key_issued';
       readonly key_id: string;
@@ -46,6 +49,7 @@ export const maxAdminKeys = 1000;
 const blank: Organization = {
   name: '',
   createdAt: 0,
+  spendLimit: null,
   adminKeys: PersistentMap.empty(),
   policies: PersistentSet.empty(),
   oauthClients: PersistentSet.empty(),
@@ -59,6 +63,7 @@ const apply: Changes<Organization, OrganizationEvent> = {
   'organization.suspended': (data) => data,
   'organization.reactivated': (data) => data,
   'organization.closed': (data) => data,
+  'organization.spend_limited': (data, event) => ({ ...data, spendLimit: event.limit }),
   'organization.tier_changed': entered,
   'billing.credited': entered,
   'billing.refunded': entered,
@@ -94,6 +99,7 @@ const machine = chartOf<Organization, OrganizationEvent>(apply).createMachine({
         'billing.refunded': { actions: 'apply' },
         'billing.subscription_updated': { actions: 'apply' },
         'organization.tier_changed': { actions: 'apply' },
+        'organization.spend_limited': { actions: 'apply' },
         'organization.admin_key_issued': { actions: 'apply' },
         'organization.admin_key_ended': { actions: 'apply' },
         'organization.policy_issued': { actions: 'apply' },
@@ -155,6 +161,12 @@ const decide = {
   suspend: (): OrganizationEvent[] => [{ type: 'organization.suspended' }],
   reactivate: (): OrganizationEvent[] => [{ type: 'organization.reactivated' }],
   ...billing,
+  /** Only a real change is an event. @throws Fault 404 `spend_limit_not_found` if null would take nothing away */
+  limitSpend: ({ status, data }: OrganizationState, { limit }: { limit: SpendLimit | null }): OrganizationEvent[] => {
+    const isSame = status === 'active' && areSameSpendLimits(data.spendLimit, limit);
+    if (isSame && limit === null) throw fault('spend_limit_not_found');
+    return isSame ? [] : [{ type: 'organization.spend_limited', limit }];
+  },
   /** Ends the OAuth clients in the same append, since all are known here. */
   close: ({ data }: OrganizationState): OrganizationEvent[] => [
     { type: 'organization.closed' },

@@ -1,6 +1,7 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
 import { PersistentMap, PersistentSet } from '../../kernel/aggregate/persistent-map.ts';
+import { areSameSpendLimits, type SpendLimit } from '../usage/spend-limit.ts';
 import {
   changedRow,
   noRateLimits,
@@ -24,6 +25,7 @@ export interface Project {
   readonly modelAliases: ModelAliases;
   /** By model; `*` is the project as a whole. */
   readonly rateLimits: PersistentMap<RateLimits>;
+  readonly spendLimit: SpendLimit | null;
   readonly liveKeys: PersistentSet;
 }
 
@@ -51,6 +53,7 @@ export type ProjectEvent =
   | { readonly type: 'project.models_aliased'; readonly aliases: ModelAliases }
   /** The whole row: null where the tier's limit holds. */
   | ({ readonly type: 'project.rate_limit_updated'; readonly model: string } & RateLimitFields)
+  | { readonly type: 'project.spend_limited'; readonly limit: SpendLimit | null }
   | { readonly type: 'project.archived'; readonly archived_at: number }
   | { readonly type: 'project.key_issued'; readonly key_id: string }
   | { readonly type: 'project.key_ended'; readonly key_id: string };
@@ -67,6 +70,7 @@ const blank: Project = {
   deniedModels: null,
   modelAliases: {},
   rateLimits: PersistentMap.empty(),
+  spendLimit: null,
   liveKeys: PersistentSet.empty(),
 };
 
@@ -92,6 +96,7 @@ const apply: Changes<Project, ProjectEvent> = {
     const { rateLimits } = data;
     return { ...data, rateLimits: row ? rateLimits.with(event.model, row) : rateLimits.without(event.model) };
   },
+  'project.spend_limited': (data, event) => ({ ...data, spendLimit: event.limit }),
   'project.archived': (data, event) => ({ ...data, archivedAt: event.archived_at }),
   'project.key_issued': (data, event) => ({ ...data, liveKeys: data.liveKeys.with(event.key_id) }),
   'project.key_ended': (data, event) => ({ ...data, liveKeys: data.liveKeys.without(event.key_id) }),
@@ -110,6 +115,7 @@ const machine = chartOf<Project, ProjectEvent>(apply).createMachine({
         'project.model_permissions_updated': { actions: 'apply' },
         'project.models_aliased': { actions: 'apply' },
         'project.rate_limit_updated': { actions: 'apply' },
+        'project.spend_limited': { actions: 'apply' },
         'project.archived': { target: 'archived', actions: 'apply' },
         'project.key_issued': { actions: 'apply' },
         'project.key_ended': { actions: 'apply' },
@@ -184,6 +190,12 @@ const decide = {
         requests_per_day: requestsPerDay,
       },
     ];
+  },
+  /** Only a real change is an event. @throws Fault 404 `spend_limit_not_found` if null would take nothing away */
+  limitSpend: ({ status, data }: ProjectState, { limit }: { limit: SpendLimit | null }): ProjectEvent[] => {
+    const isSame = status === 'active' && areSameSpendLimits(data.spendLimit, limit);
+    if (isSame && limit === null) throw fault('spend_limit_not_found');
+    return isSame ? [] : [{ type: 'project.spend_limited', limit }];
   },
   /** Idempotent (contract B.2). */
   archive: ({ status }: ProjectState, input: { at: number }): ProjectEvent[] =>

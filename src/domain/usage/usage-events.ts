@@ -169,15 +169,16 @@ export const sumOf = (counts: readonly number[]): UsageSum => {
   return { requests, input, output, cacheCreation, cacheRead, microDollars };
 };
 
-/** On `usageTotal-organizations`: lifetime sums, up to the previous event that names the organization (zero in the first). */
+/** On `usageTotal-organizations`: lifetime sums, up to the previous event that names the same id (zero in the first). */
 export interface UsageTotalled {
   readonly type: 'usage.totalled';
   readonly fields: readonly string[];
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
+/** Of an organization, project or key. */
 export interface UsageTotal {
-  readonly organizationId: string;
+  readonly id: string;
   readonly sum: UsageSum;
 }
 
@@ -193,15 +194,15 @@ const totalFields = [
 
 export const usageTotalled = (totals: readonly UsageTotal[]): Omit<UsageTotalled, 'type'> => ({
   fields: totalFields,
-  rows: totals.map(({ organizationId, sum }) => [organizationId, ...sumFields.map((field) => sum[field])]),
+  rows: totals.map(({ id, sum }) => [id, ...sumFields.map((field) => sum[field])]),
 });
 
 export const totalsOf = (data: Readonly<Record<string, unknown>>): UsageTotal[] => {
   const { rows } = data as unknown as UsageTotalled;
   return rows.flatMap((row) => {
     if (!isId(row[0]) || !row.slice(1, totalFields.length).every(isCount) || row.length < totalFields.length) return [];
-    const [organizationId, ...counts] = row as [string, ...number[]];
-    return [{ organizationId, sum: sumOf(counts) }];
+    const [id, ...counts] = row as [string, ...number[]];
+    return [{ id, sum: sumOf(counts) }];
   });
 };
 

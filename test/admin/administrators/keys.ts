@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { keyLimitsObject } from '../../../src/admin/keys/key-limits.ts';
 import { projectPermissions } from '../../../src/domain/permissions.ts';
 import type { Json } from '../ask.ts';
-import { type Key, type Project, statusOf } from './model.ts';
+import { type Key, type Project, type SpendLimit, statusOf } from './model.ts';
 import { projectOf } from './projects.ts';
 import {
   callerOf,
@@ -32,6 +32,17 @@ const permissions = fc.option(fc.shuffledSubarray([...projectPermissions], { min
 const future = fc.constantFrom(1_000, 60_000, 90 * 60_000, 30 * 3_600_000);
 const inOrder = (wanted: readonly string[]): string[] => projectPermissions.filter((one) => wanted.includes(one));
 
+const spendLimits = fc.option(
+  fc.constantFrom(null, { amount: 1, interval: 'day' }, { amount: 0.000001, interval: 'total' }),
+  { nil: undefined, freq: 2 },
+);
+
+/** The newest key of a line limits all of it. */
+const spendLimitOf = (project: Project, key: Key): SpendLimit | null => {
+  const next = key.rotatedTo === null ? undefined : project.keys.get(key.rotatedTo);
+  return next ? spendLimitOf(project, next) : key.spendLimit;
+};
+
 const shownKey = (world: World, project: Project, key: Key): object => ({
   object: 'organization.project.api_key',
   id: key.id,
@@ -44,6 +55,7 @@ const shownKey = (world: World, project: Project, key: Key): object => ({
   status: statusOf(key, project, world.now),
   permissions: key.permissions,
   limits: { requests_per_minute: null, tokens_per_minute: null, requests_per_day: null, concurrent_requests: null },
+  spend_limit: spendLimitOf(project, key),
 });
 
 const createKey = command({
@@ -54,15 +66,17 @@ const createKey = command({
     name,
     permissions,
     inMs: fc.option(fc.oneof(future, fc.constantFrom(0, -1000)), { nil: undefined, freq: 1 }),
+    spend: spendLimits,
     key: idempotencyKey,
   }),
-  async run(world, { who: chosen, target: wanted, name: called, permissions: granted, inMs, key }) {
+  async run(world, { who: chosen, target: wanted, name: called, permissions: granted, inMs, spend, key }) {
     const { ids, project, missing } = projectOf(world, chosen, wanted);
     const expiresAt = inMs === undefined ? null : world.now + inMs;
     const body = {
       name: called,
       ...(granted && { permissions: granted }),
       ...(expiresAt !== null && { expires_at: new Date(expiresAt).toISOString() }),
+      ...(spend !== undefined && { spend_limit: spend }),
     };
     const request = {
       method: 'POST',
@@ -91,6 +105,7 @@ const createKey = command({
           state: 'active',
           rotatedFrom: null,
           rotatedTo: null,
+          spendLimit: spend ?? null,
         };
         const owner = project as Project;
         owner.keys.set(made.id, made);
@@ -237,6 +252,7 @@ const rotateKey = command({
           state: 'active',
           rotatedFrom: old.id,
           rotatedTo: null,
+          spendLimit: old.spendLimit,
         };
         owner.keys.set(made.id, made);
         old.rotatedTo = made.id;
@@ -264,21 +280,27 @@ const updateKey = command({
     permissions,
     isScopes: fc.boolean(),
     inMs: fc.option(fc.oneof(future, fc.constant(null)), { nil: undefined }),
+    spend: spendLimits,
   }),
-  async run(world, { who: chosen, target: wanted, name: called, permissions: granted, isScopes, inMs }) {
+  async run(world, { who: chosen, target: wanted, name: called, permissions: granted, isScopes, inMs, spend }) {
     const tenant = tenantOf(world, chosen);
     const { ids, project, key, missing } = keyOf(world, chosen, wanted);
     const body = {
       ...(called !== undefined && { name: called }),
       ...(granted && { [isScopes ? 'scopes' : 'permissions']: granted }),
       ...(inMs !== undefined && { expires_at: inMs === null ? null : new Date(world.now + inMs).toISOString() }),
+      ...(spend !== undefined && { spend_limit: spend }),
     };
     const isEmpty = Object.keys(body).length === 0;
     const end = inMs === null ? Number.POSITIVE_INFINITY : seconds(world.now + (inMs ?? 0)) * 1000;
     const isPutOff = key?.rotatedTo != null && inMs !== undefined && end > (key.expiresAt as number);
+    const isLimited = spend !== undefined && JSON.stringify(spend) !== JSON.stringify(key?.spendLimit);
+    const isOfSuccessor = isPutOff || (isLimited && key?.rotatedTo != null);
     const refusal =
       missing ??
-      (isEmpty ? '422 validation_failed' : (guard(world, project, key) ?? (isPutOff ? '409 api_key_rotated' : null)));
+      (isEmpty
+        ? '422 validation_failed'
+        : (guard(world, project, key) ?? (isOfSuccessor ? '409 api_key_rotated' : null)));
     const request = { method: 'POST', path: one, permission: 'project_api_keys:write', ids, body } as const;
     const answer = await expectOf(world, chosen, request, refusal);
     if (!answer || !project || !key) return world.happened(tenant, []);
@@ -286,11 +308,14 @@ const updateKey = command({
     if (called !== undefined) key.name = called;
     if (granted) key.permissions = inOrder(granted);
     if (inMs !== undefined) key.expiresAt = inMs === null ? null : seconds(world.now + inMs) * 1000;
-    expect(answer.body).toEqual(shownKey(world, project, key));
     const isNew = JSON.stringify(key) !== before;
+    if (spend !== undefined) key.spendLimit = spend;
+    expect(answer.body).toEqual(shownKey(world, project, key));
+    const types = [...(isNew ? ['api_key.updated'] : []), ...(isLimited ? ['spend_limit.updated'] : [])];
+    const actor = callerOf(world, chosen).id;
     await world.happened(
       tenant,
-      isNew ? [{ type: 'api_key.updated', resource: key.id, actor: callerOf(world, chosen).id }] : [],
+      types.map((type) => ({ type, resource: key.id, actor })),
     );
   },
 });

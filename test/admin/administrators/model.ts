@@ -14,6 +14,11 @@ export interface AdminKey {
   usedAt: number | null;
 }
 
+export interface SpendLimit {
+  readonly amount: number;
+  readonly interval: string;
+}
+
 export interface Key {
   readonly id: string;
   readonly redacted: string;
@@ -26,6 +31,8 @@ export interface Key {
   /** Ids of the keys before and behind it in its line. */
   readonly rotatedFrom: string | null;
   rotatedTo: string | null;
+  /** As it was last given one itself; its successor's counts. */
+  spendLimit: SpendLimit | null;
 }
 
 export interface Project {
@@ -38,6 +45,10 @@ export interface Project {
   deniedModels: readonly string[] | null;
   /** Requests a day, of its own. */
   perDay: number | null;
+  /** In cents a month. */
+  spendLimit: number | null;
+  /** In micro-dollars. */
+  spent: number;
   modelAliases: Readonly<Record<string, string>>;
   readonly keys: Map<string, Key>;
 }
@@ -123,6 +134,8 @@ export class Tenant {
   /** In micro-dollars. */
   paid = 0;
   plan = 'Free';
+  /** In cents a month. */
+  spendLimit: number | null = null;
   /** What was entered under each reference. */
   readonly references = new Map<string, string>();
   readonly adminKeys = new Map<string, AdminKey>();

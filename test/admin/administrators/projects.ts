@@ -88,6 +88,8 @@ const createProject = command({
           allowedModels: null,
           deniedModels: null,
           perDay: null,
+          spendLimit: null,
+          spent: 0,
           modelAliases: {},
           keys: new Map(),
         };

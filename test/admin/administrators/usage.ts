@@ -41,6 +41,10 @@ const settleRequests = command({
     const events = [{ id, type: 'usage.settled', data: { ...usageSettled(settlements) }, metadata }];
     const [recorded] = store.plant(usageStream(world.now), events);
     await admin.models.reached(recorded!.position, 5_000);
+    for (const { project_id: id, micro_dollars } of settlements) {
+      const project = tenant.projects.get(id);
+      if (project) project.spent += micro_dollars;
+    }
     const mine = usedBy(world, tenant.id);
     mine.requests += costs.length;
     mine.microDollars += costs.reduce((sum, each) => sum + each, 0);

@@ -68,16 +68,22 @@ export const passingChat: PassingRules<ChatSaid> = {
   conversation: [messages],
   walk: walkChat,
   // All answers count, also those that `best_of` discards, and failed predictions (contract F.4).
-  answer: (tape, { model: { max_output_length: most } }) => {
+  answer: (tape, { model: { max_output_length: most }, upstream }) => {
     const numberOf = (name: Buffer): number => tape.number(tape.member(0, name)) ?? 0;
+    const names = (name: Buffer): boolean => tape.member(0, name) !== -1;
     const maximum = Math.max(numberOf(bounds.max_completion_tokens), numberOf(bounds.max_tokens));
     const answers = Math.max(1, numberOf(bounds.n), numberOf(bounds.best_of));
     const predicted = predictedTokens(tape);
+    const member = upstream.passing?.chat?.maximum;
+    // A prediction is charged beside the answer.
+    const isCut =
+      member !== undefined && predicted === 0 && !names(bounds.max_completion_tokens) && !names(bounds.max_tokens);
     const all = (each: number): number => each * answers + predicted;
     return {
       maxTokens: all(maximum || Math.min(unnamedMaximum, most)),
       grows: maximum === 0,
       longest: all(maximum || most),
+      cut: isCut ? { member, answers, least: 1 } : undefined,
     };
   },
   turns: () => 1,

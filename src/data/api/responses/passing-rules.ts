@@ -99,6 +99,9 @@ const inclusion = (tape: Document): Edit => {
   return tape.is(asked, Kind.array) ? tape.inserted(asked, `"${encrypted}"`) : tape.replaced(asked, `["${encrypted}"]`);
 };
 
+/** That providers take. */
+const leastOutput = 16;
+
 const passed: ResponsesSaid = { repeated: null, asSummary: false, searches: false, called: new Map() };
 
 export const passingResponses: PassingRules<ResponsesSaid> = {
@@ -115,11 +118,13 @@ export const passingResponses: PassingRules<ResponsesSaid> = {
   walk: walkResponse,
   // Unbounded answers grow beyond it (contract F.4).
   answer: (tape, { model: { max_output_length: longest } }) => {
-    const maximum = tape.number(tape.member(0, most));
+    const given = tape.member(0, most);
+    const maximum = tape.number(given);
     return {
       maxTokens: maximum ?? Math.min(unnamedMaximum, longest),
       grows: maximum === undefined,
       longest: maximum ?? longest,
+      cut: given === -1 ? { member: 'max_output_tokens', answers: 1, least: leastOutput } : undefined,
     };
   },
   turns: ({ isServed }) => (isServed ? mostTurns : 1),

@@ -63,7 +63,8 @@ export const translatedRules = <Body extends Named, Said>({
       if (isRefusal(task)) return inPlace(task, placeOf);
       if (maximumOf(request) != null) return task;
       const { maxTokens: longest } = task;
-      return { ...task, maxTokens: Math.min(unnamedMaximum, longest), grows: true, longest };
+      const cut = { member: null, answers: 1, least: 1 };
+      return { ...task, maxTokens: Math.min(unnamedMaximum, longest), grows: true, longest, cut };
     };
     return preparedStrictly(asked, hosted, (by) => refusal(request, by) ?? judged(by));
   };

@@ -120,9 +120,13 @@ const ableTo = (group: Group, request: GenerateRequest | WrittenRequest): Group 
 const isAble = ({ upstream }: Member, request: GenerateRequest): boolean =>
   (upstream.inexpressible?.(request) ?? null) === null;
 
+const agreed = ([first, ...others]: readonly (string | undefined)[]): string | undefined =>
+  others.every((each) => each === first) ? first : undefined;
+
 type PassingApi = keyof NonNullable<Upstream['passing']>;
 
 const passingOf = (group: Group, bodyFor: ReturnType<typeof bodiesFor>, api: PassingApi): MessagesPassing => ({
+  maximum: agreed(group.members.map(({ upstream }) => upstream.passing?.[api]?.maximum)),
   answer: (request, options) =>
     whole(group, options, (member, own) => member.upstream.passing![api]!.answer(bodyFor(request, member), own)),
   stream: (request, options) =>

@@ -89,7 +89,9 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
     written: (request, purpose) =>
       purpose === 'count' ? [null] : [{ body: bodyOf(request as GenerateRequest, purpose === 'stream') }],
     passing: {
-      ...(declared.apis.includes('chat') && { chat: passingChat(endpoint) }),
+      ...(declared.apis.includes('chat') && {
+        chat: { ...passingChat(endpoint), maximum: declared.max_tokens_name },
+      }),
       ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint, reasoning) }),
       ...(declared.apis.includes('embeddings') && { embeddings: passingEmbeddings(endpoint) }),
     },

@@ -1,0 +1,83 @@
+import { Command } from 'commander';
+import { keysOfLine, type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
+import { activeProjectRows, projectKeyOf } from '../../../projections/projects.ts';
+import { spentBy } from '../../../projections/spend.ts';
+import { usageTotals } from '../../../projections/usage.ts';
+import { systemClock as clock } from '../../clock.ts';
+import { isOpen } from '../../domain/key/project-key.ts';
+import { endOfPeriod, type SpendLimit } from '../../domain/usage/spend-limit.ts';
+import { allRows } from '../all-rows.ts';
+import { withExamples } from '../examples.ts';
+import { asOperator, type Operator } from '../operator.ts';
+import { findOrganization } from '../org/org.ts';
+import { organizationOf } from '../resources/arguments.ts';
+import { type Kinds, listing, type Output, type Shown, show } from '../table/listing.ts';
+import type { Terminal } from '../terminal.ts';
+
+const examples = `
+Examples:
+  weir spend                              of the only organization there is
+  weir spend org_01jd… --json`;
+
+const kinds: Kinds = { spent: 'money', limit: 'money', left: 'money', resets_at: 'time', id: 'id' };
+
+interface Spender {
+  readonly scope: 'organization' | 'project' | 'key';
+  readonly id: string;
+  readonly name: string;
+  readonly limit: SpendLimit | null;
+  /** Whose spend is added up. */
+  readonly ids: readonly string[];
+}
+
+/** Without a limit: of the month. */
+const rowOf = ({ rows }: Operator, { scope, id, name, limit, ids }: Spender, at: number): Shown => {
+  const interval = limit?.interval ?? 'month';
+  const spent = spentBy(rows, ids, interval, at);
+  return {
+    scope,
+    name,
+    spent,
+    limit: limit?.amount ?? null,
+    left: limit && Math.max(0, limit.amount - spent),
+    interval,
+    resets_at: endOfPeriod(interval, at),
+    id,
+  };
+};
+
+const isLimited = (key: ProjectKeyRow): boolean =>
+  isOpen(key) && key.data.rotatedTo === null && key.data.spendLimit !== null;
+
+/** The organization, its projects, and its keys that have a limit. */
+const spendersOf = function* (operator: Operator, organizationId: string): Generator<Spender> {
+  const { rows } = operator;
+  const { id, name, spendLimit: limit } = findOrganization(operator, organizationId);
+  yield { scope: 'organization', id, name, limit, ids: [id] };
+  for (const project of allRows(rows, activeProjectRows, projectKeyOf(id, ''))) {
+    yield { scope: 'project', id: project.id, name: project.name, limit: project.spendLimit, ids: [project.id] };
+    for (const key of allRows(rows, projectKeyRows, `${project.id}:`, isLimited)) {
+      const { name: called, spendLimit } = key.data;
+      yield { scope: 'key', id: key.id, name: called, limit: spendLimit, ids: keysOfLine(rows, key) };
+    }
+  }
+};
+
+/** `weir spend` (contract M.7). */
+export const spendCommand = (terminal: Terminal): Command =>
+  listing(withExamples(new Command('spend'), examples))
+    .description('Show what an organization, its projects and its limited keys have spent, and what their limits leave')
+    .argument('[organization]', 'org_…; default: the only one there is')
+    .action((organization: string | undefined, options: Output) =>
+      asOperator(terminal, async (operator) => {
+        await operator.rows.written([usageTotals]);
+        const at = clock.wall();
+        const spenders = spendersOf(operator, organizationOf(operator, organization));
+        show(
+          terminal,
+          Array.from(spenders, (each) => rowOf(operator, each, at)),
+          options,
+          kinds,
+        );
+      }),
+    );

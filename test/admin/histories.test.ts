@@ -94,6 +94,7 @@ describe('a history', () => {
           requests_per_day: null,
           concurrent_requests: null,
         },
+        spend_limit: null,
       },
     });
     expect((await history(`${keys}/${id}`, `at=${suspended}`)).state).toMatchObject({

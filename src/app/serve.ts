@@ -53,7 +53,7 @@ import { allAggregates } from './aggregates.ts';
 import { keepAuditLog } from './audit-log.ts';
 import { type Closing, closing } from './closing.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
-import { balanceRows, fundsOf, untoldOf } from './funds.ts';
+import { balanceRows, fundsOf, tellTotalsBuilt, untoldOf } from './funds.ts';
 import { limitsDir, type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { type EventLog, ownEventLog } from './log/event-log.ts';
 import { refuseLaterLog, signLog } from './log/log-version.ts';
@@ -290,6 +290,7 @@ const start = async (parts: {
   }
   open.later('the accounts of requests', () => accounts.close());
   const rows = models;
+  tellTotalsBuilt(rows, clock.wall());
   open.later('the totals of organizations', tellTotals({ store, untold: () => untoldOf(rows), clock }));
   const large = openLargeBodies(declared);
   open.later('the threads of large bodies', large.close);
@@ -322,6 +323,7 @@ const start = async (parts: {
     isBehind: () => fresh.isBehind,
     creditAgeMs: () => Math.max(fresh.ageMs, accounts.ageMs),
     balanceOf: (organizationId) => accounts.balanceOf(organizationId),
+    unrecordedOf: (id, interval) => accounts.unrecordedOf(id, interval),
     readiness: {
       ageMs: () => fresh.ageMs,
       checks,

@@ -76,6 +76,10 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     const server = await startServer({ dataDir, env });
     expect(server.log().filter(({ level }) => level >= 50)).toEqual([]);
     expect((await call(server, 'GET', '/v1/ready')).status).toBe(200);
+    // Sums of keys and projects are built from what there is.
+    const [built] = server.log().filter(({ msg }) => msg === 'usage.totals_built');
+    const days = (Date.now() - Date.parse(String(built?.since))) / 86_400_000;
+    expect([days > 399.9, days < 400.1]).toEqual([true, true]);
     await expectAllThere(server, fixture);
     const { id, secret } = fixture.oauthClient;
     const token = await fetch(`${server.baseUrl}/v1/oauth/token`, {
@@ -106,7 +110,8 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     expect(ofKey).toMatchObject({ limit: null, limit_remaining: null });
     const spent = (await call(server, 'GET', spendLimit.replace('spend_limit', 'spend'))).body;
     expect(spent.usage).toBeGreaterThanOrEqual(ofKey.usage as number);
-    expect(spent).toMatchObject({ limit: 1_000, limit_reset: 'monthly' });
+    const project = (await call(server, 'GET', `/v1/organization/projects/${fixture.projectId}`)).body;
+    expect(spent).toMatchObject({ limit: 1_000, limit_reset: 'monthly', usage_since: project.created_at });
     await expectOwnLimits(server, fixture);
     const model_aliases = { 'house/*': 'weir-sim-1' };
     await call(server, 'POST', `/v1/organization/projects/${fixture.projectId}`, { body: { model_aliases } });

@@ -115,6 +115,10 @@ export const keysOfLine = (rows: Pick<Rows, 'get'>, row: Pick<ProjectKeyRow, 'id
   return keys;
 };
 
+/** When the first key of a chain of rotations was created, in milliseconds. */
+export const beginOf = (rows: Pick<Rows, 'get'>, { id, data }: Pick<ProjectKeyRow, 'id' | 'data'>): number =>
+  rows.get(projectKeyRows, `${data.projectId}:${data.windowsOf ?? id}`)?.data.createdAt ?? data.createdAt;
+
 /** In force for a key: that of its chain of rotations. */
 export const spendLimitOf = (
   rows: Pick<Rows, 'get'>,

@@ -1,7 +1,7 @@
 import { periodAt, spentIn } from '../src/domain/usage/period.ts';
 import type { SpendLimit } from '../src/domain/usage/spend-limit.ts';
 import type { RowReader } from '../src/kernel/rows/rows.ts';
-import { usageTotals } from './usage.ts';
+import { totalsBegin, usageTotals } from './usage.ts';
 
 /** Micro-dollars that organizations, projects or keys have spent together in the running period, as the log has it. */
 export const spentBy = (
@@ -19,9 +19,25 @@ export const spentBy = (
   return spent;
 };
 
+/** Micro-dollars that the gateway that is asked counts within a spend limit beside the log: settled there, or held. */
+export type Unrecorded = (id: string, interval: SpendLimit['interval']) => number;
+
+/** Whose spend is shown. */
+export interface Spender {
+  /** Counted together; what is held is under the first. */
+  readonly ids: readonly string[];
+  readonly limit: SpendLimit | null;
+  /** Milliseconds. */
+  readonly createdAt: number;
+}
+
 /** Micro-dollars. */
 export interface Spend {
   readonly limit: SpendLimit | null;
+  /** What the limit leaves in the running period; null without one. */
+  readonly left: number | null;
+  /** When the total begins, in milliseconds. */
+  readonly since: number;
   readonly day: number;
   readonly week: number;
   readonly month: number;
@@ -30,17 +46,24 @@ export interface Spend {
 
 export const spendOf = (
   rows: Pick<RowReader, 'get'>,
-  ids: readonly string[],
-  limit: SpendLimit | null,
+  { ids, limit, createdAt }: Spender,
+  unrecordedOf: Unrecorded,
   at: number,
 ): Spend => ({
   limit,
+  left: limit && leftOf(rows, ids, limit, unrecordedOf, at),
+  since: Math.max(createdAt, totalsBegin(rows, at)),
   day: spentBy(rows, ids, 'day', at),
   week: spentBy(rows, ids, 'week', at),
   month: spentBy(rows, ids, 'month', at),
   total: spentBy(rows, ids, 'total', at),
 });
 
-/** What the limit leaves in the running period; null without one. */
-export const leftOf = ({ limit, ...spent }: Spend): number | null =>
-  limit && Math.max(0, limit.amount - spent[limit.interval]);
+/** Not less than zero. */
+export const leftOf = (
+  rows: Pick<RowReader, 'get'>,
+  ids: readonly string[],
+  { amount, interval }: SpendLimit,
+  unrecordedOf: Unrecorded,
+  at: number,
+): number => Math.max(0, amount - spentBy(rows, ids, interval, at) - unrecordedOf(ids[0]!, interval));

@@ -43,6 +43,8 @@ export interface UsageTold extends Counted {
   readonly revision: number;
   /** Milliseconds. */
   readonly at: number;
+  /** The first time that projects and keys were named; null before. */
+  readonly keysAt: number | null;
 }
 
 const minuteMs = 60_000;
@@ -55,10 +57,17 @@ export const usageDays = table<UsageOfDay>('usage-days');
 export const usageHours = table<UsageOfHour>('usage-hours');
 /** Key: the id of an organization, project or key. */
 export const usageTotals = table<UsageOfAll>('usage-totals');
-const usageTold = table<UsageTold>('usage-told');
+export const usageTold = table<UsageTold>('usage-told');
 const last = 'last';
 
 export const lastTold = (models: Pick<RowReader, 'get'>): UsageTold | undefined => models.get(usageTold, last);
+
+/**
+ * When the sums of projects and keys begin, in milliseconds. The log recorded none at first, so that they were built from the
+ * accounts that it still had.
+ */
+export const totalsBegin = (models: Pick<RowReader, 'get'>, now: number): number =>
+  (lastTold(models)?.keysAt ?? now) - accountSeconds * 1000;
 
 /** @param number of the day or hour since 1970 */
 export const usagePrefix = (organizationId: string, number: number): string =>
@@ -171,7 +180,8 @@ const withMinutes = (total: Omit<UsageOfAll, 'upTo'>, minutes: readonly MinuteSu
 
 /** Restores sums whose accounts the store has removed, and never lowers one, which would be credit. */
 const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Rows): void => {
-  for (const { id, sum: told } of totalsOf(data)) {
+  const all = totalsOf(data);
+  for (const { id, sum: told } of all) {
     const total = rows.get(usageTotals, id);
     if (total !== undefined && total.upTo >= position) continue;
     const { sum, named, spent } = total ?? noTotal;
@@ -179,8 +189,10 @@ const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Row
     const now = combined(sum, addUse(told, since), Math.max);
     rows.put(usageTotals, id, { upTo: position, sum: now, named: now, told, toldAt: metadata.at, spent });
   }
-  if ((rows.get(usageTold, last)?.upTo ?? -1n) < position)
-    rows.put(usageTold, last, { upTo: position, revision, at: metadata.at });
+  const before = rows.get(usageTold, last);
+  if (before !== undefined && before.upTo >= position) return;
+  const keysAt = before?.keysAt ?? (all.some(({ id }) => !id.startsWith('org_')) ? metadata.at : null);
+  rows.put(usageTold, last, { upTo: position, revision, at: metadata.at, keysAt });
 };
 
 interface MinuteSum {

@@ -58,6 +58,8 @@ const signals = {
   'usage.recovered': of<{ abandoned: number; damaged: number }>(),
   /** At the start: begun requests that the journal has lost; they are not charged. */
   'usage.missing': of<{ requests: number | 'unknown'; dir: string }>(),
+  /** At the start, until the log has the sums of projects and keys: they were built from the accounts since then. */
+  'usage.totals_built': of<{ since: string }>(),
   'prices.declared': of<{ models: readonly string[] }>(),
   'store.awaited': of<{ reason: string }>(),
   /** At the start: a setting of the connection string has no effect. */

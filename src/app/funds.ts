@@ -1,11 +1,12 @@
 import { organizationRows } from '../../projections/organizations.ts';
-import { lastTold, usageTotals } from '../../projections/usage.ts';
+import { lastTold, totalsBegin, usageTotals } from '../../projections/usage.ts';
 import { dayMs, type Millis } from '../clock.ts';
 import type { Funds } from '../data/account/credit.ts';
 import type { Model } from '../data/upstream/models/models.ts';
 import type { UsageTotal } from '../domain/usage/usage-events.ts';
 import type { ReadModels } from '../kernel/projections/projection.ts';
 import type { RowReader } from '../kernel/rows/rows.ts';
+import { publish } from '../telemetry.ts';
 import type { Untold } from '../usage/totals.ts';
 
 export const balanceRows = [organizationRows, usageTotals] as const;
@@ -22,6 +23,13 @@ export const fundsOf = (
   needsCredit: (model) => models.get(model)?.model.access.required_checks.includes('credits') ?? false,
   balanceOf: (organizationId) => balanceOf(rows, organizationId),
 });
+
+/** Tells since when sums of projects and keys count, if none is in the log yet and an earlier release has left use of theirs. */
+export const tellTotalsBuilt = (models: Pick<ReadModels, 'get' | 'range'>, now: Millis): void => {
+  const isBuilt = (lastTold(models)?.keysAt ?? null) === null;
+  if (!isBuilt || models.range(usageTotals, { prefix: 'proj_', limit: 1 }).length === 0) return;
+  publish('usage.totals_built', { since: new Date(totalsBegin(models, now)).toISOString() });
+};
 
 /** Rows that are read, in half a millisecond, before the event loop gets its turn. */
 const rowsATurn = 250;

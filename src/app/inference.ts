@@ -15,7 +15,7 @@ import { declarePrices } from '../usage/prices.ts';
 import { tellTotals } from '../usage/totals.ts';
 import { openUsage } from '../usage/usage.ts';
 import type { Closing } from './closing.ts';
-import { balanceRows, fundsOf, untoldOf } from './funds.ts';
+import { balanceRows, fundsOf, tellTotalsBuilt, untoldOf } from './funds.ts';
 import { pricesOf } from './models/prices.ts';
 import type { Records } from './records.ts';
 import { SpendRows } from './spend-limits.ts';
@@ -69,6 +69,7 @@ export const openInference = async (parts: {
     await models.reached(position, config.PROJECTION_WAIT_MS, balanceRows);
   }
   open.later('the accounts of requests', () => accounts.close());
+  tellTotalsBuilt(models, clock.wall());
   open.later('the totals of organizations', tellTotals({ store, untold: () => untoldOf(models), clock }));
   const large = openLargeBodies(declared);
   open.later('the threads of large bodies', large.close);

@@ -1,4 +1,5 @@
 import { organizationRows } from '../../projections/organizations.ts';
+import type { Unrecorded } from '../../projections/spend.ts';
 import { usageTotals } from '../../projections/usage.ts';
 import { auditLogRoutes } from '../admin/audit/audit-logs.ts';
 import { auditProofRoutes } from '../admin/audit/audit-proof.ts';
@@ -56,13 +57,14 @@ export interface RouteDependencies {
   readonly creditAgeMs: () => Millis;
   /** Micro-dollars of an organization. */
   readonly balanceOf: (organizationId: string) => number;
+  readonly unrecordedOf: Unrecorded;
   readonly publicUrl: () => string;
 }
 
 /** All routes but that of the document that describes them. */
 export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;
-  const { isBehind, creditAgeMs, balanceOf, policies, large } = dependencies;
+  const { isBehind, creditAgeMs, balanceOf, unrecordedOf, policies, large } = dependencies;
   const inference = { models, policies, clock, ...(large && { large }) };
   const modelsOf = (organizationId: string): readonly string[] =>
     models.list.filter((model) => existsFor(model, organizationId)).map(({ id }) => id);
@@ -85,14 +87,14 @@ export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
         usage: admin.models.get(usageTotals, organizationId)?.sum.microDollars ?? 0,
       }),
     }),
-    keyRoute({ models: admin.models, tiers, clock, ageMs: creditAgeMs }),
+    keyRoute({ models: admin.models, tiers, clock, ageMs: creditAgeMs, unrecordedOf }),
     ...unsure(
       [
         ...organizationRoutes(admin, tiers),
         ...projectRoutes(admin, modelsOf),
         ...modelPermissionRoutes(admin),
         ...rateLimitRoutes(admin, tiers, modelsOf),
-        ...spendLimitRoutes(admin),
+        ...spendLimitRoutes(admin, unrecordedOf),
         ...projectKeyRoutes(admin),
         keyLimitsRoute(admin, windows),
         ...adminKeyRoutes(admin),

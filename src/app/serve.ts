@@ -159,6 +159,7 @@ const listen = async (
     isBehind: () => fresh.isBehind,
     creditAgeMs: () => Math.max(fresh.ageMs, accounts.ageMs),
     balanceOf: (organizationId) => accounts.balanceOf(organizationId),
+    unrecordedOf: (id, interval) => accounts.unrecordedOf(id, interval),
     readiness: { ageMs: () => fresh.ageMs, checks, signing },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
   });

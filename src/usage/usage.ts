@@ -9,6 +9,7 @@ import { Meter, type Opening } from '../data/account/meter.ts';
 import { noSpendLimits, type SpendSource } from '../data/account/spend-limits.ts';
 import type { Decision } from '../domain/policy/decision-events.ts';
 import type { Price } from '../domain/usage/charge.ts';
+import type { SpendLimit } from '../domain/usage/spend-limit.ts';
 import { settledIn } from '../domain/usage/usage-events.ts';
 import type { EventStore, Recorded } from '../kernel/store/store.ts';
 import { publish } from '../telemetry.ts';
@@ -28,6 +29,8 @@ export interface OpenUsage extends UsageBook {
   readonly ageMs: Millis;
   /** Micro-dollars: the log's balance less settlements that are not in it. */
   balanceOf(organizationId: string): number;
+  /** Micro-dollars that this gateway counts beside the log within the limit of an organization, a project or a line of keys. */
+  unrecordedOf(id: string, interval: SpendLimit['interval']): number;
   /** Events that the balance includes from now on. */
   recorded(batch: readonly Recorded[]): void;
   /** In force from now on, and already in the log. Missing models keep their price. */
@@ -169,6 +172,10 @@ class Usage implements OpenUsage {
 
   balanceOf(organizationId: string): number {
     return this.#credit.balanceOf(organizationId);
+  }
+
+  unrecordedOf(id: string, interval: SpendLimit['interval']): number {
+    return this.#credit.unrecordedOf(id, interval, this.#parts.clock.wall());
   }
 
   recorded(batch: readonly Recorded[]): void {

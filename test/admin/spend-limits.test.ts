@@ -2,6 +2,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { spendLines } from '../../projections/project-keys.ts';
 import { spentBy } from '../../projections/spend.ts';
+import type { Limited } from '../../src/data/account/spend-limits.ts';
 import { usageSettled, usageStream } from '../../src/domain/usage/usage-events.ts';
 import type { HttpServer } from '../../src/http/listen/server.ts';
 import { event } from '../support/events.ts';
@@ -59,6 +60,13 @@ const body: { currency: 'USD'; interval: 'month'; threshold_amount: number } = {
   threshold_amount: 500,
 };
 
+const spenderAt = (path: string) => {
+  const { projectKey, projectId, organizationId } = tenant;
+  const isOfAll = path === '';
+  const scope: Limited['scope'] = isOfAll ? 'organization' : 'project';
+  return { keyId: projectKey.id, id: isOfAll ? organizationId : projectId, scope };
+};
+
 describe.each([
   ['the organization', () => client().spendLimit, () => '', 'organization.spend_limit'],
   [
@@ -99,6 +107,22 @@ describe.each([
     await spend(tenant.projectKey.id, 1);
     expect((await calls().retrieve()).enforcement.status).toBe('enforcing');
     expect((await calls().update({ ...body, threshold_amount: 501 })).enforcement.status).toBe('inactive');
+  });
+
+  test('enforces while requests in flight hold what is left, or a charge is on its way to the log', async () => {
+    const { keyId, id, scope } = spenderAt(path());
+    const limit = { amount: 5_000_000, interval: 'month' } as const;
+    await calls().update(body);
+    const { credit } = at.accounts;
+    const status = async () => (await calls().retrieve()).enforcement.status;
+    const hold = credit.hold([{ id, scope, limit, spent: () => 0 }], 4_999_999, at.clock.at);
+    expect(await status()).toBe('inactive');
+    const of = { organization_id: tenant.organizationId, project_id: tenant.projectId, key_id: keyId };
+    const charged = settlement(`r${asked++}`, { ...of, micro_dollars: 1, settled_at: at.clock.at });
+    credit.settled(charged, keyId);
+    expect(await status()).toBe('enforcing');
+    hold!.release();
+    expect(await status()).toBe('inactive');
   });
 
   test.each([
@@ -152,7 +176,9 @@ describe('spend that is read', () => {
     await spend(id, 1_000, wednesday);
     at.clock.at = wednesday;
     const spent = { usage: 0.001111, usage_daily: 0.001, usage_weekly: 0.0011, usage_monthly: 0.00111 };
-    const shown = { object: 'organization.project.spend', project_id: tenant.projectId, ...spent };
+    // The project is older than the accounts that are kept.
+    const usage_since = wednesday / 1000 - 400 * 24 * 3600;
+    const shown = { object: 'organization.project.spend', project_id: tenant.projectId, ...spent, usage_since };
     expect((await ask('GET', onProject('/spend'))).body).toEqual({ ...shown, ...none });
     await ask('POST', onProject('/spend_limit'), { ...body, threshold_amount: 1 });
     const limit = { limit: 0.01, limit_remaining: 0.00889, limit_reset: 'monthly', limit_resets_at: ends.month / 1000 };
@@ -184,6 +210,37 @@ describe('spend that is read', () => {
     });
     await spend(key.id, 400_000, wednesday);
     expect((await ofKey(key.value)).body.data.limit_remaining).toBe(0);
+  });
+
+  test('of the calling key: less what is held and what the log does not have, with the chain of its rotations', async () => {
+    const spend_limit = { amount: 0.5, interval: 'total' };
+    const first = (await ask('POST', onProject('/api_keys'), { name: 'k', spend_limit })).body;
+    const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 60 })).body;
+    await spend(second.id, 100_000);
+    const limit = { amount: 500_000, interval: 'total' } as const;
+    const bound = { id: first.id as string, scope: 'key', limit, spent: () => 100_000 } as const;
+    const hold = at.accounts.credit.hold([bound], 150_000, at.clock.at);
+    for (const { value } of [first, second])
+      expect((await ofKey(value)).body.data).toMatchObject({ usage: 0.1, limit_remaining: 0.25 });
+    hold!.release();
+    expect((await ofKey(second.value)).body.data.limit_remaining).toBe(0.4);
+  });
+
+  test('begins at the creation of the chain, or 400 days ago while the log has no sums of keys', async () => {
+    const day = 86_400_000;
+    const created = Math.floor(at.clock.at / 1000);
+    const first = (await ask('POST', onProject('/api_keys'), { name: 'k' })).body;
+    at.clock.at += day;
+    const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 0 })).body;
+    const since = async () => [
+      (await ofKey(second.value)).body.data.usage_since,
+      (await ask('GET', onProject('/spend'))).body.usage_since,
+    ];
+    const project = (await ask('GET', onProject())).body.created_at;
+    expect(await since()).toEqual([created, project]);
+    at.clock.at += 400 * day;
+    const began = Math.floor(at.clock.at / 1000) - 400 * 24 * 3600;
+    expect(await since()).toEqual([began, began]);
   });
 
   test('of the calling key: its own rate limits, where they are below the tier', async () => {

@@ -90,6 +90,14 @@ describe('weir key', () => {
     expect(idsOf(await json('key', 'list', project, '--all'))).toEqual([id]);
     expect(idsOf(await json('key', 'list', '--status', 'revoked'))).toContain(id);
   });
+  test('a key has the rate limits and the spend limit that it is made with', async () => {
+    const limits = ['--limits', 'requests_per_minute=60,concurrent_requests=2', '--spend-limit', '12.5/week'];
+    const { id = '' } = await first('key', 'create', await newProject(), '--name', 'k', ...limits);
+    expect(await json('key', 'show', id)).toMatchObject([
+      { limits: '60 requests per minute, 2 concurrent requests', spend_limit: '$12.50 a week' },
+    ]);
+  });
+
   test('rotates one: both go on for the grace, and the successor is printed whole, once', async () => {
     const project = await newProject();
     const { id = '' } = await first('key', 'create', project, '--name', 'laptop', '--permissions', 'models:read');
@@ -183,6 +191,22 @@ describe('weir key', () => {
     [['key', 'create', 'proj_none', '--name', 'x'], 1, expect.stringContaining('weir project list')],
     [['key', 'create', 'proj_none', '--name', 'a\nb'], 64, expect.stringContaining('control character')],
     [['key', 'create', 'proj_none', '--name', 'x', '--expires', '90'], 64, expect.stringContaining('90d')],
+    [
+      ['key', 'create', 'proj_none', '--name', 'x', '--limits', 'rpm=6'],
+      64,
+      expect.stringContaining('tokens_per_minute'),
+    ],
+    [
+      ['key', 'create', 'proj_none', '--name', 'x', '--limits', 'requests_per_day='],
+      64,
+      expect.stringContaining('=60'),
+    ],
+    [['key', 'create', 'proj_none', '--name', 'x', '--spend-limit', '5'], 64, expect.stringContaining('12.50/month')],
+    [
+      ['key', 'create', 'proj_none', '--name', 'x', '--spend-limit', '0/day'],
+      64,
+      expect.stringContaining('week, month'),
+    ],
     [['key', 'create', 'proj_none', '--name', 'x', '--permissions', 'all'], 64, expect.stringContaining('models:read')],
     [['key', 'list', '--status', 'dead'], 64, expect.stringContaining('active')],
     [['key', 'list', '--status', hostile], 64, expect.not.stringContaining('\u001b')],

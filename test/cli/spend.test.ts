@@ -65,6 +65,10 @@ describe('weir spend', () => {
       null,
       1,
     ]);
+    const since = rows.map(({ since: at }) => new Date(Number(at) * 1000));
+    const { created_at } = (await json('key', 'show', ids.limited))[0]!;
+    expect(rows[2]!.since).toBe(created_at);
+    expect([since[0], since[1], since[3]].map((each) => each!.getUTCDate())).toEqual([1, 1, 1]);
     const { out } = await weir(['spend', ids.organization]);
     expect(out).toMatch(/key +limited +\$0\.25 +\$1\.00 +\$0\.75 +total/);
   });

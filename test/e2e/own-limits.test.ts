@@ -46,7 +46,9 @@ test('limits of a key, a model and a project hold from the answer on, are told, 
   expect(quota(await write(server, key))).toEqual(['2', '0']);
   const refused = await write(server, key);
   expect(quota(refused)).toEqual(['2', '0']);
-  expect(refusedBy(refused)).toBe('Rate limit exceeded: the project is limited to 2 requests per minute');
+  expect(refusedBy(refused)).toBe(
+    'Rate limit exceeded: the project is limited to 2 requests per minute for weir-sim-1',
+  );
   expect((await write(server, key, 'weir-sim-thinking-1')).status).toBe(200);
 
   const shown = await weirHere(['limits', server.first.project_api_key_id], { DATA_DIR: server.dataDir });

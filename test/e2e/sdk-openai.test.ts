@@ -72,7 +72,7 @@ describe.each(Object.entries(majors))('openai %s', (_, Client) => {
     expect(refused).toBeInstanceOf(OpenAI.RateLimitError);
     const { headers, message } = refused as InstanceType<typeof OpenAI.RateLimitError>;
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(30);
-    expect(message).toContain('the project is limited to 1 requests per minute');
+    expect(message).toContain('the project is limited to 1 request per minute for weir-sim-1.');
     await rateLimits.updateRateLimit('rl-weir-sim-1', { project_id: id, max_requests_per_1_minute: null as never });
     expect((await ask()).choices).toHaveLength(1);
   });

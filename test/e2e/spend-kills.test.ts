@@ -7,59 +7,24 @@ import { readConfig } from '../../src/config/config.ts';
 import type { Settlement } from '../../src/domain/usage/usage-events.ts';
 import { settlementsBetween } from '../../src/usage/settlements.ts';
 import { seed } from '../support/seed.ts';
-import { seeded } from '../torture/random.ts';
-import { call, createKey } from './calls.ts';
-import { freshDir, type Server, startServer } from './server.ts';
+import { type Random, seeded } from '../torture/random.ts';
+import { call, createKey, errorOf } from './calls.ts';
+import { eventually, freshDir, type Server, startServer } from './server.ts';
 
 const requests = Number(process.env.SPEND_REQUESTS ?? 1_500);
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 240_000 + requests * 60 });
 
 const clients = 24;
+const atOnce = 200;
 const maxTokens = 40;
-/** ⌈5 / 3⌉ + 8 tokens of input, at a micro-dollar, and the longest answer, at ten. */
-const dearest = 10 + maxTokens * 10;
+const cent = 10_000;
 
-const settlements = async (server: Server): Promise<Settlement[]> => {
-  const log = await existingEventLog(readConfig(server.env));
-  try {
-    const found: Settlement[] = [];
-    const now = Date.now();
-    for await (const each of settlementsBetween(log.store, now - 24 * 60 * 60_000, now)) found.push(each);
-    return found;
-  } finally {
-    await log.close();
-  }
-};
+/** Micro-dollars for ⌈5 / 3⌉ + 8 tokens of input and so many of output; `times` is the price. */
+const costOf = (output: number, times: number): number => (10 + output * 10) * times;
 
-/** Asks until the server is gone or so many were asked, now and then without waiting for the answer. */
-const ask = async (server: Server, keys: readonly string[], random: () => number, next: () => boolean) => {
-  while (next()) {
-    const leaving = new AbortController();
-    const timer = random() < 0.1 ? setTimeout(() => leaving.abort(), random() * 25) : undefined;
-    const body = {
-      model: 'm',
-      ...(random() < 0.7 && { max_tokens: maxTokens }),
-      stream: random() < 0.5,
-      messages: [{ role: 'user', content: 'Hello' }],
-    };
-    const response = fetch(`${server.baseUrl}/v1/chat/completions`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${keys[Math.floor(random() * keys.length)]}`,
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify(body),
-      signal: leaving.signal,
-    });
-    await response.then((each) => each.text()).catch(() => new Promise((resolve) => setTimeout(resolve, 20)));
-    clearTimeout(timer);
-  }
-};
-
-test(`limits of three scopes are exceeded by nothing, and leave no room unused, under kills, seed ${seed}`, async () => {
-  const { next: random } = seeded(seed);
-  const file = join(dirname(freshDir()), 'models.json');
+const modelsFile = join(dirname(freshDir()), 'models.json');
+const declare = (times: number): void => {
   const upstream = {
     kind: 'simulated',
     output_tokens: 30,
@@ -67,55 +32,208 @@ test(`limits of three scopes are exceeded by nothing, and leave no room unused, 
     first_token_ms: 5,
     token_ms: 1,
   };
-  const pricing = { prompt: '0.000001', completion: '0.00001' };
-  writeFileSync(
-    file,
-    JSON.stringify({ models: [{ id: 'm', context_length: 100_000, max_output_length: 1_000, pricing, upstream }] }),
-  );
-  const env = { MODELS_FILE: file, PROJECTION_WAIT_MS: '30000' };
-  let server = await startServer({ env });
-  const { project_id: project, organization_id: organization } = server.first;
-  const limited = { name: 'limited', spend_limit: { amount: 0.02, interval: 'total' } };
-  const key = await createKey(server, project, limited);
-  const keys = [key.value, server.first.project_api_key];
-  const kills = Math.max(3, Math.floor(requests / 1_000));
-  /** Micro-dollars; raised when they are spent, so that they are in the way again and again. */
-  let [ofProject, ofAll] = [40_000, 50_000];
-  let asked = 0;
-  for (let round = 1; round <= kills + 1; round++) {
-    const month = (micros: number) => ({ currency: 'USD', interval: 'month', threshold_amount: micros / 10_000 });
-    const places = { [`/v1/organization/projects/${project}`]: ofProject, '/v1/organization': ofAll };
-    for (const [place, micros] of Object.entries(places))
-      expect((await call(server, 'POST', `${place}/spend_limit`, { body: month(micros) })).status).toBe(200);
-    const goal = Math.floor((requests * round) / (kills + 1));
-    let isOver = false;
-    const asking = Promise.all(
-      Array.from({ length: clients }, () => ask(server, keys, random, () => !isOver && asked++ < goal)),
-    );
-    while (asked < goal) await new Promise((resolve) => setTimeout(resolve, 5));
-    await server.kill();
-    isOver = true;
-    await asking;
-    // Its first act is to settle what was in flight.
-    server = await startServer({ dataDir: server.dataDir, env });
-    const spent = (of: (each: Settlement) => boolean, found: readonly Settlement[]): number =>
-      found.filter(of).reduce((sum, each) => sum + each.micro_dollars, 0);
-    await server.stop();
-    const found = await settlements(server);
-    server = await startServer({ dataDir: server.dataDir, env });
-    const sums = {
-      key: spent((each) => each.key_id === key.id, found),
-      project: spent((each) => each.project_id === project, found),
-      organization: spent((each) => each.organization_id === organization, found),
-    };
-    expect(sums.key).toBeLessThanOrEqual(20_000);
-    expect(sums.project).toBeLessThanOrEqual(ofProject);
-    expect(sums.organization).toBeLessThanOrEqual(ofAll);
-    const left = Math.min(20_000 - sums.key, ofProject - sums.project, ofAll - sums.organization);
-    const body = { model: 'm', max_tokens: maxTokens, messages: [{ role: 'user', content: 'Hello' }] };
-    const { status } = await call(server, 'POST', '/v1/chat/completions', { key: key.value, body });
-    expect(status, JSON.stringify({ sums, left })).toBe(left >= dearest ? 200 : 402);
-    [ofProject, ofAll] = [ofProject + 40_000, ofAll + 30_000];
+  const pricing = { prompt: `${times / 1_000_000}`, completion: `${times / 100_000}` };
+  const model = { id: 'm', context_length: 100_000, max_output_length: 1_000, pricing, upstream };
+  writeFileSync(modelsFile, JSON.stringify({ models: [model] }));
+};
+const env = { MODELS_FILE: modelsFile, PROJECTION_WAIT_MS: '30000' };
+
+const scopes = ['key', 'project', 'organization'] as const;
+type Sums = Record<(typeof scopes)[number], number>;
+
+/** A gateway with limits of three scopes, and what its clients know. */
+class Site {
+  server!: Server;
+  limited!: { readonly id: string; readonly value: string };
+  readonly random: Random;
+  /** Output tokens of whole answers, by the ids of their requests. */
+  readonly answered = new Map<string, number>();
+  limits: Sums = { key: 0, project: 0, organization: 0 };
+  /** Charged, as far as the test knows. */
+  sums: Sums = { key: 0, project: 0, organization: 0 };
+  times = 1;
+  asked = 0;
+  refused = 0;
+
+  constructor(random: Random) {
+    this.random = random;
   }
-  await server.stop();
+
+  async open(): Promise<void> {
+    declare(this.times);
+    this.server = await startServer({ env });
+    this.limited = await createKey(this.server, this.server.first.project_id, { name: 'limited' });
+  }
+
+  get keys(): readonly string[] {
+    return [this.limited.value, this.server.first.project_api_key];
+  }
+
+  async limit(to: Sums): Promise<void> {
+    const project = `/v1/organization/projects/${this.server.first.project_id}`;
+    const month = (micros: number) => ({ currency: 'USD', interval: 'month', threshold_amount: micros / cent });
+    const ofKey = { spend_limit: { amount: to.key / 1_000_000, interval: 'total' } };
+    for (const [path, body] of [
+      [`${project}/api_keys/${this.limited.id}`, ofKey],
+      [`${project}/spend_limit`, month(to.project)],
+      ['/v1/organization/spend_limit', month(to.organization)],
+    ] as const)
+      expect((await call(this.server, 'POST', path, { body })).status).toBe(200);
+    this.limits = to;
+  }
+
+  async price(times: number): Promise<void> {
+    this.times = times;
+    declare(times);
+    const told = () => this.server.log().filter(({ msg }) => msg === 'models.reloaded').length;
+    const before = told();
+    this.server.spawned.child.kill('SIGHUP');
+    await eventually(() => (told() > before ? true : undefined));
+  }
+
+  /** One request; some have no maximum, some are streams, and some leave before the end. @returns the status, if it came */
+  async ask(key = this.random.pick(this.keys), isPlain = false): Promise<number | undefined> {
+    const { next } = this.random;
+    const leaving = new AbortController();
+    const timer = !isPlain && next() < 0.1 ? setTimeout(() => leaving.abort(), next() * 25) : undefined;
+    const stream = !isPlain && next() < 0.5;
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const body = { model: 'm', ...((isPlain || next() < 0.7) && { max_tokens: maxTokens }), stream, messages };
+    try {
+      const response = await fetch(`${this.server.baseUrl}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: leaving.signal,
+      });
+      const text = await response.text();
+      if (response.status === 200 && !stream)
+        this.answered.set(response.headers.get('x-request-id')!, JSON.parse(text).usage.completion_tokens);
+      if (response.status === 402) this.#expectNoRoom(JSON.parse(text));
+      return response.status;
+    } catch (error) {
+      // It has left, or the gateway was killed.
+      if (error instanceof Error && error.name === 'AssertionError') throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** A refusal says what is left, and that is less than what the request may cost. */
+  #expectNoRoom(body: Record<string, unknown>): void {
+    this.refused += 1;
+    const { code, message } = errorOf(body);
+    expect(code).toBe('spend_limit_exceeded');
+    const [, left, needed] = /Beside requests in flight \$([\d.e-]+) are left, and .* may cost \$([\d.e-]+)\./.exec(
+      String(message),
+    )!;
+    expect(Number(left)).toBeLessThan(Number(needed));
+  }
+
+  /** Asks until so many were asked, with `clients` at a time, or until the gateway is gone. */
+  async askUpTo(goal: number, isOver: () => boolean): Promise<void> {
+    await Promise.all(
+      Array.from({ length: clients }, async () => {
+        while (!isOver() && this.asked++ < goal) await this.ask();
+      }),
+    );
+  }
+
+  /** What the log has, with the gateway ended meanwhile. Its first act after a kill was to settle what was in flight. */
+  async settlements(): Promise<Settlement[]> {
+    await this.server.stop();
+    const log = await existingEventLog(readConfig(this.server.env));
+    const found: Settlement[] = [];
+    const now = Date.now();
+    for await (const each of settlementsBetween(log.store, now - 24 * 3_600_000, now)) found.push(each);
+    await log.close();
+    await this.start();
+    return found;
+  }
+
+  async start(): Promise<void> {
+    this.server = await startServer({ dataDir: this.server.dataDir, env });
+  }
+
+  sumsOf(found: readonly Settlement[]): Sums {
+    const sum = (of: (each: Settlement) => boolean): number =>
+      found.filter(of).reduce((all, each) => all + each.micro_dollars, 0);
+    const { project_id: project, organization_id: organization } = this.server.first;
+    return {
+      key: sum((each) => each.key_id === this.limited.id),
+      project: sum((each) => each.project_id === project),
+      organization: sum((each) => each.organization_id === organization),
+    };
+  }
+}
+
+const raised = ({ between }: Random, sums: Sums): Sums => {
+  const above = (sum: number): number => (Math.ceil(sum / cent) + between(3, 30)) * cent;
+  return { key: above(sums.key), project: above(sums.project), organization: above(sums.organization) };
+};
+
+/** Everything at once: many requests, one more price, limits that are lowered and raised again, and a kill at the end. */
+const torment = async (site: Site, goal: number): Promise<void> => {
+  let isOver = false;
+  await Promise.all(Array.from({ length: atOnce }, () => site.ask()));
+  site.asked += atOnce;
+  const middle = site.asked + (goal - site.asked) / 2;
+  const asking = site.askUpTo(goal, () => isOver);
+  while (site.asked < middle) await new Promise((resolve) => setTimeout(resolve, 5));
+  await site.price(site.times === 1 ? 3 : 1);
+  const { limits } = site;
+  await site.limit({ ...limits, organization: cent });
+  // Less than what was spent: nothing passes from the answer on.
+  const after = await Promise.all(Array.from({ length: 5 }, () => site.ask(site.keys[0], true)));
+  if (site.sums.organization >= cent) expect(after).toEqual(Array(5).fill(402));
+  await site.limit(limits);
+  while (site.asked < goal) await new Promise((resolve) => setTimeout(resolve, 5));
+  await site.server.kill();
+  isOver = true;
+  await asking;
+  await site.start();
+};
+
+/** What the clients were told is what was charged, at the price before or after the change. */
+const expectAsAnswered = ({ answered }: Site, found: readonly Settlement[]): void => {
+  const byId = new Map(found.map((each) => [each.request_id, each]));
+  for (const [id, output] of answered) {
+    const { output_tokens, micro_dollars } = byId.get(id)!;
+    expect(output_tokens).toBe(output);
+    expect([costOf(output, 1), costOf(output, 3)]).toContain(micro_dollars);
+  }
+};
+
+/** One after another, so that what is left is known: each passes exactly if there is room for its dearest price. */
+const fill = async (site: Site): Promise<void> => {
+  const { sums } = site;
+  for (let n = 0; n < 5; n++) {
+    const left = Math.min(...scopes.map((scope) => site.limits[scope] - sums[scope]));
+    const known = new Set(site.answered.keys());
+    const status = await site.ask(site.keys[0], true);
+    expect([sums, site.limits, status]).toEqual([sums, site.limits, left >= costOf(maxTokens, site.times) ? 200 : 402]);
+    for (const [id, output] of site.answered)
+      if (!known.has(id)) for (const scope of scopes) sums[scope] += costOf(output, site.times);
+  }
+};
+
+test(`limits of three scopes are exceeded by nothing, and leave no room unused, under kills, seed ${seed}`, async () => {
+  const random = seeded(seed);
+  const site = new Site(random);
+  await site.open();
+  const kills = Math.max(3, Math.floor(requests / 1_000));
+  for (let round = 1; round <= kills + 1; round++) {
+    await site.limit(raised(random, site.sums));
+    await torment(site, Math.floor((requests * round) / (kills + 1)));
+    const found = await site.settlements();
+    site.sums = site.sumsOf(found);
+    for (const scope of scopes) expect(site.sums[scope], scope).toBeLessThanOrEqual(site.limits[scope]);
+    expectAsAnswered(site, found);
+    await fill(site);
+  }
+  expect(site.refused).toBeGreaterThan(requests / 20);
+  expect(site.answered.size).toBeGreaterThan(requests / 20);
+  await site.server.stop();
 });

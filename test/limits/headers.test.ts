@@ -92,6 +92,7 @@ test('the balance can be read 60 times a minute by a key and 300 times by an org
     scope: 'key',
     metric: 'requests_per_minute',
     limit: 60,
+    model: null,
     seconds: 40,
   });
   for (let key = 1; key < 5; key++)

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import { expect } from 'vitest';
+import { seed } from '../support/seed.ts';
 import { checkMemory } from './memory.ts';
-import { modelIds, people, tightenable, type World } from './world.ts';
+import { modelIds, people, tightenable, World } from './world.ts';
 
 /** One thing that happens to a world, with a name that a failing example shows. */
 class Operation implements fc.Command<object, World> {
@@ -87,4 +89,25 @@ export const histories = (most: number) => fc.commands([fc.oneof(...everything)]
 /** Runs one history against a fresh world; throws where store and oracle part. */
 export const live = (world: World, history: Iterable<fc.Command<object, World>>): void => {
   fc.modelRun(() => ({ model: {}, real: world }), history);
+};
+
+const perHistory = 250;
+
+/** Random histories of so many attempts in all, in which store and plain lists say the same of everything. */
+export const agree = (attempts: number): void => {
+  let [done, refusals] = [0, 0];
+  // With one seed every round would repeat the first.
+  for (let round = seed; done < attempts; round++) {
+    fc.assert(
+      fc.property(histories(perHistory), (history) => {
+        const world = new World();
+        live(world, history);
+        checkMemory(world);
+        done += world.attempts;
+        refusals += world.refusals;
+      }),
+      { numRuns: 40, seed: round },
+    );
+  }
+  expect(refusals).toBeGreaterThan(attempts / 10);
 };

@@ -30,6 +30,8 @@ interface Instance {
   entries: Entry[];
   inFlight: number;
   limits: WindowLimits;
+  /** Its own, as they were when they last changed. */
+  own: OwnLimits | null;
 }
 
 export interface OracleTicket {
@@ -89,12 +91,17 @@ export class Oracle {
     if (this.#instances.has(name)) this.#follow(name, organization);
   }
 
-  /** Limits of a key's, a project's or a model's own, which hold at once. */
-  tighten(name: string, own: OwnLimits | null, organization: string): void {
+  /** Limits of a key's, a project's or a model's own, which hold at once. What changes brings its project to the tier. */
+  tighten(name: string, own: OwnLimits | null, project: string, organization: string): void {
     if (own === null) this.own.delete(name);
     else this.own.set(name, own);
+    const found = this.#instances.get(name);
     // Without limits a model is not counted, and what was counted waits.
-    if (this.#instances.has(name) && !(own === null && name.startsWith('3:'))) this.#follow(name, organization);
+    if (!found || (own === null && name.startsWith('3:'))) return;
+    if (JSON.stringify(found.own) === JSON.stringify(own)) return;
+    found.own = own;
+    this.#follow(name, organization);
+    this.#follow(`1:${project}`, organization);
   }
 
   #follow(name: string, organization: string): Instance {
@@ -103,7 +110,8 @@ export class Oracle {
     const limits = this.#limitsOf(name, place, this.plans[this.tiers.get(organization) ?? 0]![scope]!);
     let found = this.#instances.get(name);
     if (!found) {
-      found = { scope, place, attempts: [], allAttempts: [], day: [], entries: [], inFlight: 0, limits };
+      const own = this.own.get(name) ?? null;
+      found = { scope, place, attempts: [], allAttempts: [], day: [], entries: [], inFlight: 0, limits, own };
       this.#instances.set(name, found);
     }
     // Known are the newest attempts, as many as the old limit (contract F.1).

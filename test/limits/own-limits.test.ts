@@ -135,6 +135,7 @@ describe('limits of their own', () => {
       scope: 'project',
       metric: 'requests_per_minute',
       limit: 2,
+      model: 'm',
     });
     const told = asHeaders(quotaLines(store, me, 30_000, false, 'm'));
     expect(told).toMatchObject({

@@ -95,6 +95,7 @@ describe('Retry-After', () => {
         scope: 'organization',
         metric: 'concurrent_requests',
         limit: 4,
+        model: null,
         seconds: [1, 1, 1, 60][attempt],
       });
     }
@@ -139,6 +140,7 @@ describe('Retry-After', () => {
       scope: 'key',
       metric: 'requests_per_minute',
       limit: 4,
+      model: null,
       seconds: 60,
     });
     for (let other = 0; other < 3; other++) {

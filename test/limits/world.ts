@@ -32,12 +32,12 @@ export const people: readonly Who[] = [
 /** Of which m2 never has limits. */
 export const modelIds = ['m0', 'm1', 'm2'] as const;
 
-/** What may have limits of its own: by the oracle's name, and its organization. */
-export const tightenable: readonly (readonly [string, string])[] = [
-  ...people.map(([key, , organization]) => [`0:${key}`, organization] as const),
+/** What may have limits of its own: by the oracle's name, and its project and organization. */
+export const tightenable: readonly Who[] = [
+  ...people.map(([key, project, organization]) => [`0:${key}`, project, organization] as const),
   ...(['p0', 'p1', 'p2'] as const).flatMap((project) =>
     [`1:${project}`, `3:${project}/m0`, `3:${project}/m1`].map(
-      (name) => [name, project === 'p2' ? 'o1' : 'o0'] as const,
+      (name) => [name, project, project === 'p2' ? 'o1' : 'o0'] as const,
     ),
   ),
 ];
@@ -100,8 +100,9 @@ export class World {
   readonly #counted = new Map<string, LimitSubject>();
   #swapped = false;
   now = 0;
-  /** Operations done, for the count that a run must reach. */
   operations = 0;
+  /** Requests that have come, for the count that a run must reach. */
+  attempts = 0;
   /** Whether records may have been dropped. */
   swept = false;
   refusals = 0;
@@ -151,6 +152,7 @@ export class World {
     const real = start(this.store, this.counted(who), this.now);
     const admitted = this.oracle.start(who);
     this.operations++;
+    this.attempts++;
     expect(isRefused(real) ? real : 0).toBe(admitted.why);
     if (isRefused(real)) this.checkWait(who, admitted.why, need, model);
     else this.held.push({ who, real, model: admitted.ticket!, reserved: false, ofModel: null });
@@ -228,12 +230,11 @@ export class World {
 
   /** Limits of a key's, a project's or a model's own change, or are taken away. */
   tighten(number: number, own: OwnLimits | null): void {
-    const [name, organization] = tightenable[number]!;
+    const [name, project, organization] = tightenable[number]!;
     const ofKey = name.startsWith('0:');
-    this.oracle.tighten(name, own && (ofKey ? own : { ...own, concurrent: null }), organization);
-    const id = name.slice(2);
-    if (ofKey) retightenKey(this.store, id, this.now);
-    else retightenProject(this.store, id.split('/')[0]!, this.now);
+    this.oracle.tighten(name, own && (ofKey ? own : { ...own, concurrent: null }), project, organization);
+    if (ofKey) retightenKey(this.store, name.slice(2), this.now);
+    else retightenProject(this.store, project, this.now);
     this.operations++;
   }
 

@@ -103,6 +103,13 @@ const proof: readonly PlantedFault[] = [
 
 const limits: readonly PlantedFault[] = [
   {
+    title: 'a spend limit is looked at, and nothing is held in it',
+    file: 'src/data/account/credit.ts',
+    from: '[this.#ofLimits, each.id]',
+    to: '[new Map(), each.id]',
+    test: 'test/e2e/spend-kills.test.ts',
+  },
+  {
     title: 'after a restart every window is empty',
     file: 'src/limits/snapshot/snapshot-files.ts',
     from: 'return restore(options.store, buffers, options.clock.wall(), options.clock.monotonic())',

@@ -4,12 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test, vi } from 'vitest';
-import { addUse, noUse, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
+import { addUse, noUse, totalsBegin, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
 import { usageBuckets } from '../../src/admin/usage/usage-buckets.ts';
 import { untoldOf } from '../../src/app/funds.ts';
 import { dayMs, minuteMs } from '../../src/clock.ts';
 import { intervals, periodAt, spentIn } from '../../src/domain/usage/period.ts';
-import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage/usage-events.ts';
+import {
+  type Settlement,
+  totalStream,
+  usageSettled,
+  usageStream,
+  usageTotalled,
+} from '../../src/domain/usage/usage-events.ts';
 import { applyBatch } from '../../src/kernel/projections/apply-batch.ts';
 import { openReadModels, type ReadModels } from '../../src/kernel/projections/projection.ts';
 import { totalsTeller } from '../../src/usage/totals.ts';
@@ -180,6 +186,27 @@ test('totals that were told are not met twice', async () => {
   expect(store.log).toHaveLength(6);
   const again = applyBatch(usage, store.log, models);
   expect(again.changes.size).toBe(0);
+  await models.close();
+});
+
+test('sums of projects and keys begin 400 days before the log first has some, whatever it has of organizations', async () => {
+  const store = memoryStore();
+  const models = await open(store, join(root, 'begin'));
+  const begin = (now: number) => (totalsBegin(models, now) - noon) / dayMs + 400;
+  const tell = async (day: number, ...ids: readonly string[]) => {
+    const data = { ...usageTotalled(ids.map((id) => ({ id, sum: noUse }))) };
+    const { metadata, ...told } = { ...event(day), type: 'usage.totalled', data };
+    const at = noon + day * dayMs;
+    const before = store.log.length === 0 ? 'no_stream' : store.log.length - 1;
+    const { position } = await store.append(totalStream, [{ ...told, metadata: { ...metadata, at } }], before);
+    expect(await models.reached(position, 5_000)).toBe(true);
+  };
+  expect(begin(noon + dayMs)).toBe(1);
+  await tell(2, 'org_1');
+  expect(begin(noon + 3 * dayMs)).toBe(3);
+  await tell(4, 'org_1', 'key_1');
+  await tell(5, 'org_1', 'proj_1');
+  expect(begin(noon + 900 * dayMs)).toBe(4);
   await models.close();
 });
 

@@ -43,6 +43,7 @@ export const administrationRoutes = (
     isBehind: () => false,
     creditAgeMs: () => 0,
     balanceOf: () => 0,
+    unrecordedOf: () => 0,
     readiness: { checks: {}, ageMs: () => 0, signing: () => ({ isSigned: true, passedOver: [] }) },
     publicUrl: () => 'http://127.0.0.1:8080',
   });

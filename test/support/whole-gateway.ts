@@ -101,6 +101,7 @@ export const wholeGateway = async ({
     isBehind: () => knowledge.isBehind,
     creditAgeMs: balanceAgeMs,
     balanceOf: (organizationId) => accounts.credit.balanceOf(organizationId),
+    unrecordedOf: (id, interval) => accounts.credit.unrecordedOf(id, interval, clock.wall()),
     readiness: { checks, ageMs: balanceAgeMs, signing: () => ({ isSigned: true, passedOver: [] }) },
     publicUrl: () => 'https://weir.example',
   });

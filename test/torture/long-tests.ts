@@ -52,10 +52,10 @@ export const longTests: readonly LongTest[] = [
   {
     id: 'G4',
     title: 'rate limits against plain lists',
-    unit: 'operations',
-    file: 'test/limits/windows.test.ts',
-    variable: 'LIMITS_OPERATIONS',
-    counts: { long: 300_000 },
+    unit: 'attempts',
+    file: 'test/limits/windows-at-length.test.ts',
+    variable: 'LIMITS_ATTEMPTS',
+    counts: { long: 100_000 },
   },
   {
     id: 'H11',
@@ -112,6 +112,14 @@ export const longTests: readonly LongTest[] = [
     file: 'test/e2e/secrets-fuzz.test.ts',
     variable: 'SECRETS_FUZZ',
     counts: { long: 10_000 },
+  },
+  {
+    id: 'SPEND',
+    title: 'spend limits of three scopes, while the gateway is killed and limits and prices change',
+    unit: 'requests',
+    file: 'test/e2e/spend-kills.test.ts',
+    variable: 'SPEND_REQUESTS',
+    counts: { long: 20_000 },
   },
   {
     id: 'Q1',

@@ -4,11 +4,14 @@ import { anyEventLog } from '../../src/app/log/event-log.ts';
 import { signLog } from '../../src/app/log/log-version.ts';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { usageSettled, usageStream } from '../../src/domain/usage/usage-events.ts';
 import { call, createKey, type Json, use } from '../e2e/calls.ts';
 import { weirHere } from '../e2e/here.ts';
 import { exitOf, freshDir, spawnWeir } from '../e2e/process.ts';
 import { isRemote } from '../e2e/remote-store.ts';
 import { type Server, startServer } from '../e2e/server.ts';
+import { event } from '../support/events.ts';
+import { settlement } from '../usage/some-request.ts';
 import { type Fixture, fixtureVersions, layOut, readFixture } from './fixture.ts';
 
 // Room for a machine that is busy with other things.
@@ -76,6 +79,10 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     const server = await startServer({ dataDir, env });
     expect(server.log().filter(({ level }) => level >= 50)).toEqual([]);
     expect((await call(server, 'GET', '/v1/ready')).status).toBe(200);
+    // Sums of keys and projects are built from what there is.
+    const [built] = server.log().filter(({ msg }) => msg === 'usage.totals_built');
+    const days = (Date.now() - Date.parse(String(built?.since))) / 86_400_000;
+    expect([days > 399.9, days < 400.1]).toEqual([true, true]);
     await expectAllThere(server, fixture);
     const { id, secret } = fixture.oauthClient;
     const token = await fetch(`${server.baseUrl}/v1/oauth/token`, {
@@ -106,7 +113,8 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     expect(ofKey).toMatchObject({ limit: null, limit_remaining: null });
     const spent = (await call(server, 'GET', spendLimit.replace('spend_limit', 'spend'))).body;
     expect(spent.usage).toBeGreaterThanOrEqual(ofKey.usage as number);
-    expect(spent).toMatchObject({ limit: 1_000, limit_reset: 'monthly' });
+    const project = (await call(server, 'GET', `/v1/organization/projects/${fixture.projectId}`)).body;
+    expect(spent).toMatchObject({ limit: 1_000, limit_reset: 'monthly', usage_since: project.created_at });
     await expectOwnLimits(server, fixture);
     const model_aliases = { 'house/*': 'weir-sim-1' };
     await call(server, 'POST', `/v1/organization/projects/${fixture.projectId}`, { body: { model_aliases } });
@@ -119,6 +127,27 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     expect(stderr).toMatch(/^Nothing is wrong /);
     // Of this store alone: no checkpoint from outside is there to hold it against.
     expect(code).toBe(2);
+  });
+
+  test('has sums of keys and projects, built from their accounts', async () => {
+    const dataDir = laidOut(fixture);
+    const keys = fixture.shown[`/v1/organization/projects/${fixture.projectId}/api_keys?limit=100`] as Json;
+    const { id: key_id } = (keys.data as Json[]).find(({ name }) => name === 'live, renamed')!;
+    const of = { organization_id: fixture.organizationId, project_id: fixture.projectId, key_id: String(key_id) };
+    const log = await anyEventLog(readConfig({ DATA_DIR: dataDir }));
+    const now = Date.now();
+    const spent = (request: string, micro_dollars: number, settled_at: number) =>
+      settlement(request, { ...of, micro_dollars, settled_at });
+    const settled = [spent('today', 1_000_000, now), spent('before', 2_000_000, now - 100 * 86_400_000)];
+    const data = { ...usageSettled(settled) };
+    await log.store.append(usageStream(now), [{ ...event(0), type: 'usage.settled', data }], 'no_stream');
+    await log.close();
+    const server = await startServer({ dataDir, env });
+    const ofKey = (await call(server, 'GET', '/v1/key', { key: fixture.liveKeys[0]! })).body;
+    expect(ofKey.data).toMatchObject({ usage: 3, usage_daily: 1 });
+    const path = `/v1/organization/projects/${fixture.projectId}/spend`;
+    expect((await call(server, 'GET', path)).body).toMatchObject({ usage: 3, usage_daily: 1 });
+    await server.stop();
   });
 
   test('is all there after kills in the middle of the upgrade', async () => {

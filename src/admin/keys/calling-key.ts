@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { keysOfLine, limitsOf, projectKeyRows, spendLimitOf } from '../../../projections/project-keys.ts';
-import { spendOf } from '../../../projections/spend.ts';
+import { beginOf, keysOfLine, limitsOf, projectKeyRows, spendLimitOf } from '../../../projections/project-keys.ts';
+import { spendOf, type Unrecorded } from '../../../projections/spend.ts';
 import type { Clock, Millis } from '../../clock.ts';
 import type { ProjectPrincipal } from '../../data/access/principal.ts';
 import { keyLimitFields } from '../../domain/key/key-limits.ts';
@@ -35,10 +35,11 @@ interface CallingKeyOptions {
   readonly clock: Clock;
   /** Of what is known of charges. */
   readonly ageMs: () => Millis;
+  readonly unrecordedOf: Unrecorded;
 }
 
 /** `GET /v1/key`: what the calling key has spent and may spend, with its rotation chain (contract M.7). */
-export const keyRoute = ({ models, tiers, clock, ageMs }: CallingKeyOptions): Route =>
+export const keyRoute = ({ models, tiers, clock, ageMs, unrecordedOf }: CallingKeyOptions): Route =>
   route<ProjectPrincipal>({
     method: 'GET',
     path: '/v1/key',
@@ -53,7 +54,12 @@ export const keyRoute = ({ models, tiers, clock, ageMs }: CallingKeyOptions): Ro
       const row = models.get(projectKeyRows, `${principal.projectId}:${principal.id}`);
       if (!row || ageMs() > oldestMs) throw fault('credit_balance_unavailable');
       const at = clock.wall();
-      const spend = spendOf(models, keysOfLine(models, row), spendLimitOf(models, row), at);
+      const spender = {
+        ids: keysOfLine(models, row),
+        limit: spendLimitOf(models, row),
+        createdAt: beginOf(models, row),
+      };
+      const spend = spendOf(models, spender, unrecordedOf, at);
       const own = limitsOf(models, row);
       const { rpm } = limitsFor(principal.tier as Tier, 'key', tiers.table);
       const body: z.infer<typeof callingKey> = {

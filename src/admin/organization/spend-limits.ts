@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { organizationRows } from '../../../projections/organizations.ts';
-import { spendOf, spentBy } from '../../../projections/spend.ts';
+import { leftOf, spendOf, type Unrecorded } from '../../../projections/spend.ts';
 import type { AdminPrincipal } from '../../data/access/principal.ts';
 import type { SpendLimit } from '../../domain/usage/spend-limit.ts';
 import { type Code, fault } from '../../errors.ts';
@@ -59,19 +59,23 @@ interface Place<Params, T extends string> {
 }
 
 /** In the form of `openai`'s `spendLimit` (contract M.7). */
-const limitRoutes = <Params, T extends string>(admin: Administration, place: Place<Params, T>): Route[] => {
+const limitRoutes = <Params, T extends string>(
+  admin: Administration,
+  unrecordedOf: Unrecorded,
+  place: Place<Params, T>,
+): Route[] => {
   const { path, name, words, params, find, missing, conflicts } = place;
   const refused = [...new Set(Object.values(conflicts))];
   const shared = { path, ...(params && { params }), find };
-  const limit = limitObject(place.object, `${name}SpendLimit`);
+  const limitSchema = limitObject(place.object, `${name}SpendLimit`);
   const deleted = marker(`${place.object}.deleted`, `Deleted${name}SpendLimit`);
-  const render = (id: string, { amount }: SpendLimit) => ({
+  const render = (id: string, limit: SpendLimit) => ({
     object: place.object,
     currency: 'USD',
     interval: 'month',
-    threshold_amount: amount / microsOfCent,
+    threshold_amount: limit.amount / microsOfCent,
     enforcement: {
-      status: spentBy(admin.models, [id], 'month', admin.clock.wall()) < amount ? 'inactive' : 'enforcing',
+      status: leftOf(admin.models, [id], limit, unrecordedOf, admin.clock.wall()) > 0 ? 'inactive' : 'enforcing',
     },
   });
   const change = async (call: Parameters<typeof contextOf>[0], id: string, to: SpendLimit | null): Promise<void> => {
@@ -85,7 +89,7 @@ const limitRoutes = <Params, T extends string>(admin: Administration, place: Pla
       method: 'GET',
       operation: `retrieve${name}SpendLimit`,
       summary: `Show what ${words} may spend in a month`,
-      replies: { 200: { description: 'The limit', schema: limit } },
+      replies: { 200: { description: 'The limit', schema: limitSchema } },
       errors: [...missing, 'spend_limit_not_found'],
       handle({ found }) {
         if (found.limit === null) throw fault('spend_limit_not_found');
@@ -98,7 +102,7 @@ const limitRoutes = <Params, T extends string>(admin: Administration, place: Pla
       operation: `update${name}SpendLimit`,
       summary: `Limit what ${words} may spend in a month`,
       body: limitBody,
-      replies: { 200: { description: 'The limit', schema: limit } },
+      replies: { 200: { description: 'The limit', schema: limitSchema } },
       errors: [...missing, ...refused],
       async handle(call) {
         const to: SpendLimit = { amount: call.body.threshold_amount * microsOfCent, interval: 'month' };
@@ -127,7 +131,7 @@ const projectSpend = z
 
 const projectPath = '/v1/organization/projects/{project_id}';
 
-const spendRoute = (admin: Administration): Route =>
+const spendRoute = (admin: Administration, unrecordedOf: Unrecorded): Route =>
   adminRoute('usage:read', {
     method: 'GET',
     path: `${projectPath}/spend`,
@@ -139,7 +143,8 @@ const spendRoute = (admin: Administration): Route =>
     errors: ['project_not_found'],
     handle({ found }) {
       const at = admin.clock.wall();
-      const spend = shownSpend(spendOf(admin.models, [found.id], found.spendLimit, at), at);
+      const spender = { ids: [found.id], limit: found.spendLimit, createdAt: found.createdAt };
+      const spend = shownSpend(spendOf(admin.models, spender, unrecordedOf, at), at);
       const body: z.infer<typeof projectSpend> = {
         object: 'organization.project.spend',
         project_id: found.id,
@@ -149,11 +154,11 @@ const spendRoute = (admin: Administration): Route =>
     },
   });
 
-export const spendLimitRoutes = (admin: Administration): Route[] => {
+export const spendLimitRoutes = (admin: Administration, unrecordedOf: Unrecorded): Route[] => {
   const { organization, project } = admin.aggregates;
   const findOne = findProject(admin);
   return [
-    ...limitRoutes(admin, {
+    ...limitRoutes(admin, unrecordedOf, {
       path: '/v1/organization/spend_limit',
       object: 'organization.spend_limit',
       name: 'Organization',
@@ -167,7 +172,7 @@ export const spendLimitRoutes = (admin: Administration): Route[] => {
       read: 'organization:read',
       set: (id, limit, context) => organization.dispatch(id, 'limitSpend', { limit }, context),
     }),
-    ...limitRoutes(admin, {
+    ...limitRoutes(admin, unrecordedOf, {
       path: `${projectPath}/spend_limit`,
       object: 'project.spend_limit',
       name: 'Project',
@@ -182,6 +187,6 @@ export const spendLimitRoutes = (admin: Administration): Route[] => {
       read: 'projects:read',
       set: (id, limit, context) => project.dispatch(id, 'limitSpend', { limit }, context),
     }),
-    spendRoute(admin),
+    spendRoute(admin, unrecordedOf),
   ];
 };

@@ -2,9 +2,11 @@ import { InvalidArgumentError } from 'commander';
 import { organizationRows } from '../../../projections/organizations.ts';
 import { type ProjectKeyRow, projectKeyOwners, projectKeyRows } from '../../../projections/project-keys.ts';
 import { type ProjectRow, projectKeyOf, projectOwners, projectRows } from '../../../projections/projects.ts';
-import { name } from '../../admin/fields.ts';
+import { name, ownLimits, spendLimitField, spendLimitOf } from '../../admin/fields.ts';
 import { systemClock } from '../../clock.ts';
+import { type KeyLimits, keyLimitFields, keyLimits, noKeyLimits } from '../../domain/key/key-limits.ts';
 import { longestGraceSeconds } from '../../domain/key/project-key.ts';
+import { limitIntervals, type SpendLimit } from '../../domain/usage/spend-limit.ts';
 import { Failure } from '../../process/failure.ts';
 import { allRows } from '../all-rows.ts';
 import { givenTime } from '../audit-questions/moment.ts';
@@ -18,6 +20,24 @@ export const nameOf = (text: string): string => {
   throw new InvalidArgumentError(
     `Give 1 to 120 characters, none of them a control character. ${error?.issues[0]?.message}`,
   );
+};
+
+/** `requests_per_minute=60,concurrent_requests=2`. */
+export const ownLimitsOf = (text: string): KeyLimits => {
+  const members = text.split(',').map((each) => each.split('='));
+  const isWhole = members.every(([, value]) => /^\d{1,15}$/.test(value ?? ''));
+  const { data } = ownLimits.safeParse(Object.fromEntries(members.map(([of, value]) => [of, Number(value)])));
+  if (isWhole && data) return keyLimits(data);
+  const known = Object.keys(keyLimitFields(noKeyLimits)).join(', ');
+  throw new InvalidArgumentError(`Give some of ${known}, each with a number, such as requests_per_minute=60.`);
+};
+
+/** `12.50/month`. */
+export const ownSpendLimitOf = (text: string): SpendLimit => {
+  const [, amount, interval] = /^(\d+(?:\.\d+)?)\/(\w+)$/.exec(text) ?? [];
+  const { data } = spendLimitField.safeParse({ amount: Number(amount), interval });
+  if (data) return spendLimitOf(data)!;
+  throw new InvalidArgumentError(`Give US dollars and one of ${limitIntervals.join(', ')}, such as 12.50/month.`);
 };
 
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

@@ -6,7 +6,9 @@ import { credentialOf } from '../../admin/credential.ts';
 import { statuses, statusOf } from '../../admin/keys/project-key-object.ts';
 import { succeed } from '../../admin/keys/succession.ts';
 import { systemClock as clock } from '../../clock.ts';
+import { type KeyLimits, noKeyLimits } from '../../domain/key/key-limits.ts';
 import { projectPermissions } from '../../domain/permissions.ts';
+import type { SpendLimit } from '../../domain/usage/spend-limit.ts';
 import { newId, newToken } from '../../ids.ts';
 import { WrongRevision } from '../../kernel/store/store.ts';
 import { Failure } from '../../process/failure.ts';
@@ -19,7 +21,7 @@ import { oneOf, permissionList } from '../option-values.ts';
 import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
-import { type End, endOf, findKey, findProject, graceOf, nameOf } from './arguments.ts';
+import { type End, endOf, findKey, findProject, graceOf, nameOf, ownLimitsOf, ownSpendLimitOf } from './arguments.ts';
 
 const examples = `
 Examples:
@@ -29,6 +31,7 @@ Examples:
   weir key show key_01jd…
   weir key create proj_01jd… --name laptop --expires 90d
                                           prints the whole key, once
+  weir key create proj_01jd… --name ci --limits requests_per_minute=60 --spend-limit 5/day
   weir key rotate key_01jd… --grace 24h   a successor, beside which the key goes on for a day; prints it whole, once
   weir key suspend key_01jd…
   weir key reactivate key_01jd…
@@ -122,6 +125,14 @@ const showKey = (key: Command, terminal: Terminal): void => {
     );
 };
 
+interface Wanted {
+  readonly name: string;
+  readonly expires?: End;
+  readonly permissions?: readonly string[];
+  readonly limits?: KeyLimits;
+  readonly spendLimit?: SpendLimit;
+}
+
 const create = (key: Command, terminal: Terminal): void => {
   listing(recording(key.command('create')))
     .description('Create a project key; its value is printed once')
@@ -133,38 +144,41 @@ const create = (key: Command, terminal: Terminal): void => {
       'what it may do (default: all that a project key can)',
       permissionList(projectPermissions),
     )
-    .action(
-      (
-        projectId: string,
-        options: Output & { name: string; expires?: End; permissions?: readonly string[] },
-        command: Command,
-      ) =>
-        asOperator(
-          terminal,
-          async (operator) => {
-            const project = findProject(operator, projectId);
-            refuseArchived(project);
-            const { aggregates, secrets } = operator;
-            const context = operatorContext(terminal, command);
-            const id = newId('key', clock);
-            const value = newToken('p');
-            const at = clock.wall();
-            await aggregates.project.dispatch(projectId, 'issueKey', { keyId: id }, context);
-            const input = {
-              organizationId: project.organizationId,
-              projectId,
-              name: options.name,
-              permissions: options.permissions ?? projectPermissions,
-              expiresAt: options.expires?.(at) ?? null,
-              ...credentialOf(secrets, value),
-              at,
-            };
-            const { position, state } = await aggregates.projectKey.dispatch(id, 'create', input, context);
-            await operator.waitForProjection(position);
-            showOne(terminal, { ...shown(operator)({ id, ...state }, project), value }, options, kinds);
-          },
-          { makesKeys: true },
-        ),
+    .option('--limits <list>', 'its own rate limits, such as requests_per_minute=60,concurrent_requests=2', ownLimitsOf)
+    .option(
+      '--spend-limit <limit>',
+      'what it may spend in US dollars, such as 12.50/month; or by day, week, total',
+      ownSpendLimitOf,
+    )
+    .action((projectId: string, options: Output & Wanted, command: Command) =>
+      asOperator(
+        terminal,
+        async (operator) => {
+          const project = findProject(operator, projectId);
+          refuseArchived(project);
+          const { aggregates, secrets } = operator;
+          const context = operatorContext(terminal, command);
+          const id = newId('key', clock);
+          const value = newToken('p');
+          const at = clock.wall();
+          await aggregates.project.dispatch(projectId, 'issueKey', { keyId: id }, context);
+          const input = {
+            organizationId: project.organizationId,
+            projectId,
+            name: options.name,
+            permissions: options.permissions ?? projectPermissions,
+            expiresAt: options.expires?.(at) ?? null,
+            limits: options.limits ?? noKeyLimits,
+            spendLimit: options.spendLimit ?? null,
+            ...credentialOf(secrets, value),
+            at,
+          };
+          const { position, state } = await aggregates.projectKey.dispatch(id, 'create', input, context);
+          await operator.waitForProjection(position);
+          showOne(terminal, { ...shown(operator)({ id, ...state }, project), value }, options, kinds);
+        },
+        { makesKeys: true },
+      ),
     );
 };
 

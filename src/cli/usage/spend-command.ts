@@ -1,10 +1,11 @@
 import { Command } from 'commander';
-import { keysOfLine, type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
+import { beginOf, keysOfLine, type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
 import { activeProjectRows, projectKeyOf } from '../../../projections/projects.ts';
 import { spentBy } from '../../../projections/spend.ts';
-import { usageTotals } from '../../../projections/usage.ts';
+import { totalsBegin, usageTold, usageTotals } from '../../../projections/usage.ts';
 import { systemClock as clock } from '../../clock.ts';
 import { isOpen } from '../../domain/key/project-key.ts';
+import { periodAt, startOf } from '../../domain/usage/period.ts';
 import { endOfPeriod, type SpendLimit } from '../../domain/usage/spend-limit.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
@@ -19,7 +20,7 @@ Examples:
   weir spend                              of the only organization there is
   weir spend org_01jd… --json`;
 
-const kinds: Kinds = { spent: 'money', limit: 'money', left: 'money', resets_at: 'time', id: 'id' };
+const kinds: Kinds = { spent: 'money', limit: 'money', left: 'money', since: 'time', resets_at: 'time', id: 'id' };
 
 interface Spender {
   readonly scope: 'organization' | 'project' | 'key';
@@ -28,10 +29,12 @@ interface Spender {
   readonly limit: SpendLimit | null;
   /** Whose spend is added up. */
   readonly ids: readonly string[];
+  /** Milliseconds: when its sum in total begins. */
+  readonly since: number;
 }
 
 /** Without a limit: of the month. */
-const rowOf = ({ rows }: Operator, { scope, id, name, limit, ids }: Spender, at: number): Shown => {
+const rowOf = ({ rows }: Operator, { scope, id, name, limit, ids, since }: Spender, at: number): Shown => {
   const interval = limit?.interval ?? 'month';
   const spent = spentBy(rows, ids, interval, at);
   return {
@@ -41,6 +44,7 @@ const rowOf = ({ rows }: Operator, { scope, id, name, limit, ids }: Spender, at:
     limit: limit?.amount ?? null,
     left: limit && Math.max(0, limit.amount - spent),
     interval,
+    since: interval === 'total' ? since : startOf(interval, periodAt(interval, at)),
     resets_at: endOfPeriod(interval, at),
     id,
   };
@@ -52,13 +56,16 @@ const isLimited = (key: ProjectKeyRow): boolean =>
 /** The organization, its projects, and its keys that have a limit. */
 const spendersOf = function* (operator: Operator, organizationId: string): Generator<Spender> {
   const { rows } = operator;
-  const { id, name, spendLimit: limit } = findOrganization(operator, organizationId);
-  yield { scope: 'organization', id, name, limit, ids: [id] };
+  const { id, name, createdAt, spendLimit: limit } = findOrganization(operator, organizationId);
+  const begin = totalsBegin(rows, clock.wall());
+  yield { scope: 'organization', id, name, limit, ids: [id], since: createdAt };
   for (const project of allRows(rows, activeProjectRows, projectKeyOf(id, ''))) {
-    yield { scope: 'project', id: project.id, name: project.name, limit: project.spendLimit, ids: [project.id] };
+    const since = Math.max(project.createdAt, begin);
+    yield { scope: 'project', id: project.id, name: project.name, limit: project.spendLimit, ids: [project.id], since };
     for (const key of allRows(rows, projectKeyRows, `${project.id}:`, isLimited)) {
       const { name: called, spendLimit } = key.data;
-      yield { scope: 'key', id: key.id, name: called, limit: spendLimit, ids: keysOfLine(rows, key) };
+      const ofLine = { ids: keysOfLine(rows, key), since: Math.max(beginOf(rows, key), begin) };
+      yield { scope: 'key', id: key.id, name: called, limit: spendLimit, ...ofLine };
     }
   }
 };
@@ -70,7 +77,7 @@ export const spendCommand = (terminal: Terminal): Command =>
     .argument('[organization]', 'org_…; default: the only one there is')
     .action((organization: string | undefined, options: Output) =>
       asOperator(terminal, async (operator) => {
-        await operator.rows.written([usageTotals]);
+        await operator.rows.written([usageTotals, usageTold]);
         const at = clock.wall();
         const spenders = spendersOf(operator, organizationOf(operator, organization));
         show(

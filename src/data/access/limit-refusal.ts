@@ -13,15 +13,19 @@ const whose: Readonly<Record<Whose, string>> = {
   organization: 'the organization',
 };
 
-const what: Readonly<Record<MetricName, string>> = {
-  requests_per_minute: 'requests per minute',
-  requests_per_day: 'requests per day',
-  concurrent_requests: 'concurrent requests',
-  tokens_per_minute: 'tokens per minute',
-  tokens_per_day: 'tokens per day',
+/** Behind one, and behind any other number. */
+const what: Readonly<Record<MetricName, readonly [string, string]>> = {
+  requests_per_minute: ['request per minute', 'requests per minute'],
+  requests_per_day: ['request per day', 'requests per day'],
+  concurrent_requests: ['concurrent request', 'concurrent requests'],
+  tokens_per_minute: ['token per minute', 'tokens per minute'],
+  tokens_per_day: ['token per day', 'tokens per day'],
 };
 
-const inTime = (seconds: number): string => `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+const counted = (count: number, [one, others]: readonly [string, string]): string =>
+  `${count} ${count === 1 ? one : others}`;
+
+const inTime = (seconds: number): string => `Try again in ${counted(seconds, ['second', 'seconds'])}.`;
 
 const refused = (reason: string, seconds: number): Refusal =>
   refusal('rate_limit_exceeded', {
@@ -37,6 +41,7 @@ class SaidOf {
 
 interface Said {
   readonly limit: number;
+  readonly model: string | null;
   readonly seconds: number;
   readonly refusal: Refusal;
 }
@@ -49,16 +54,17 @@ const said = new Map(
   Object.keys(whose).map((scope) => [scope, new Map(Object.keys(what).map((metric) => [metric, new SaidOf()]))]),
 );
 
-/** Names scope, metric, limit and seconds (contract F.6). @param shares whether the key's windows are its line's */
-export const limitRefusal = ({ scope, metric, limit, seconds }: Wait, shares = false): Refusal => {
+/** Names scope, model, metric, limit and seconds (contract F.6). @param shares whether the key's windows are its line's */
+export const limitRefusal = ({ scope, metric, limit, model, seconds }: Wait, shares = false): Refusal => {
   const who: Whose = scope === 'key' && shares ? 'line' : scope;
   const of = said.get(who)!.get(metric)!;
   of.count += 1;
   const place = seconds & (remembered - 1);
   const last = of.last[place];
-  if (last?.seconds === seconds && last.limit === limit) return last.refusal;
-  const made = refused(`${whose[who]} is limited to ${limit} ${what[metric]}`, seconds);
-  of.last[place] = { limit, seconds, refusal: made };
+  if (last?.seconds === seconds && last.limit === limit && last.model === model) return last.refusal;
+  const forModel = model === null ? '' : ` for ${model}`;
+  const made = refused(`${whose[who]} is limited to ${counted(limit, what[metric])}${forModel}`, seconds);
+  of.last[place] = { limit, model, seconds, refusal: made };
   return made;
 };
 

@@ -1,4 +1,5 @@
 import type { Millis } from '../../clock.ts';
+import type { SpendLimit } from '../../domain/usage/spend-limit.ts';
 import type { Settlement } from '../../domain/usage/usage-events.ts';
 import { Pending } from './pending.ts';
 import type { Limited } from './spend-limits.ts';
@@ -82,7 +83,12 @@ export class Credit {
     if (typeof bound === 'string') return this.balanceOf(bound) - (this.#ofBalances.get(bound) ?? 0);
     const { id, limit } = bound;
     const unspent = Math.floor((limit.amount - bound.spent(at)) / this.#gateways);
-    return unspent - this.#pending.of(id, limit.interval, at) - (this.#ofLimits.get(id) ?? 0);
+    return unspent - this.unrecordedOf(id, limit.interval, at);
+  }
+
+  /** Micro-dollars that were settled here and are not in the event log, and what requests in flight hold within a spend limit. */
+  unrecordedOf(id: string, interval: SpendLimit['interval'], at: Millis): number {
+    return this.#pending.of(id, interval, at) + (this.#ofLimits.get(id) ?? 0);
   }
 
   /** @param line the first key of its chain of rotations */

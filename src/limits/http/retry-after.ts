@@ -28,6 +28,8 @@ export interface Wait {
   readonly scope: ScopeName;
   readonly metric: MetricName;
   readonly limit: number;
+  /** Of a project's windows for one model: its id. */
+  readonly model: string | null;
 }
 
 /** The wait for all limits, because the refused attempt may have filled others. Concurrency is ignored. @param model its id */
@@ -40,16 +42,22 @@ export const waitAfter = (
   model: string | null = null,
 ): Wait => {
   store.time.set(nowMs);
-  return over(store, countedWith(store, who, model), why, need);
+  return over(store, countedWith(store, who, model), why, need, model);
 };
 
 /** The same for the own windows of an inactive key (contract F.3). */
 export const waitOfInactive = (store: WindowStore, who: LimitSubject, why: number, nowMs: Millis): Wait => {
   store.time.set(nowMs);
-  return over(store, { key: recordOf(store, who), outer: null }, why, 0);
+  return over(store, { key: recordOf(store, who), outer: null }, why, 0, null);
 };
 
-const over = ({ scopes, time }: WindowStore, counted: Counted, why: number, need: TokensNeeded): Wait => {
+const over = (
+  { scopes, time }: WindowStore,
+  counted: Counted,
+  why: number,
+  need: TokensNeeded,
+  model: string | null,
+): Wait => {
   let longest = 0;
   let named = { wait: -1, record: counted.key, metric: 0 };
   for (let record: WindowRecord | null = counted.key; record !== null; record = nextOf(counted, record)) {
@@ -66,6 +74,7 @@ const over = ({ scopes, time }: WindowStore, counted: Counted, why: number, need
     scope: scopes[record.kind.scope]!,
     metric: metricNames[metric]!,
     limit: record.limit(metric),
+    model: record === counted.outer && record !== counted.key.parent ? model : null,
   };
 };
 

@@ -65,7 +65,7 @@ const createKey = command({
     target,
     name,
     permissions,
-    inMs: fc.option(fc.oneof(future, fc.constantFrom(0, -1000)), { nil: undefined, freq: 1 }),
+    inMs: fc.option(fc.oneof(future, fc.constantFrom(0, -1000)), { nil: undefined, freq: 2 }),
     spend: spendLimits,
     key: idempotencyKey,
   }),

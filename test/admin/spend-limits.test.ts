@@ -245,6 +245,26 @@ describe('the spend limit of a key', () => {
       expect((await ask('GET', onProject(`/api_keys/${id}`))).body.spend_limit).toBeNull();
   });
 
+  test('counts the successor of a key that gets its first limit while it is rotated', async () => {
+    const first = await created();
+    const spend_limit = { amount: 1, interval: 'total' };
+    const { projectKey } = at.admin.aggregates;
+    const { dispatch } = projectKey;
+    const meanwhile = vi.spyOn(projectKey, 'dispatch').mockImplementation(async (...call) => {
+      if (call[1] === 'rotate') {
+        meanwhile.mockRestore();
+        await ask('POST', onProject(`/api_keys/${first.id}`), { spend_limit });
+      }
+      return dispatch.apply(projectKey, call);
+    });
+    const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 60 })).body;
+    expect(second.spend_limit).toEqual(spend_limit);
+    expect(at.admin.models.get(spendLines, first.id)?.keys).toEqual([first.id, second.id]);
+    await spend(second.id, 400_000);
+    for (const { value } of [first, second])
+      expect((await ofKey(value)).body.data).toMatchObject({ usage: 0.4, limit_remaining: 0.6 });
+  });
+
   test('of none: a chain spends together all the same', async () => {
     const first = await created();
     const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 60 })).body;

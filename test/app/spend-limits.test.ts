@@ -74,13 +74,13 @@ describe('the spend limits of a request', () => {
     },
   );
 
-  test('know the successor of a key from its creation on', () => {
+  test('know the successor of a key from the rotation on', () => {
     const { spend, put, spent, found } = world();
     put(spendLines, 'k', { spendLimit: daily, keys: ['k'] });
     spent('k2', 2);
     expect(found()).toEqual([['key', 'k', 0]]);
     put(spendLines, 'k', { spendLimit: daily, keys: ['k', 'k2'] });
-    spend.committed([event('project_key.created', { rotated_from: 'k' })]);
+    spend.committed([event('project_key.rotated', { successor_id: 'k2' })]);
     expect(found()).toEqual([['key', 'k', 2]]);
   });
 

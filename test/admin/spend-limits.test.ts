@@ -159,6 +159,20 @@ describe('spend that is read', () => {
     expect((await ask('GET', onProject('/spend'))).body).toEqual({ ...shown, ...limit });
   });
 
+  test('of a project: also after a charge of a clock that was wrong', async () => {
+    const { id } = tenant.projectKey;
+    at.clock.at = wednesday;
+    await spend(id, 1);
+    await spend(id, 1_000, Date.UTC(2035, 0));
+    await spend(id, 10);
+    expect((await ask('GET', onProject('/spend'))).body).toMatchObject({
+      usage: 0.001011,
+      usage_daily: 0.000011,
+      usage_weekly: 0.000011,
+      usage_monthly: 0.000011,
+    });
+  });
+
   test.each([
     ['day', 'daily', ends.day],
     ['week', 'weekly', ends.week],

@@ -26,7 +26,7 @@ const world = () => {
   const put = <Row extends object>({ name }: Table<Row>, key: string, row: Partial<Row>): void =>
     void rows.set(`${name} ${key}`, row);
   const spent = (id: string, microDollars: number): void => {
-    const day = { period: periodAt('day', at), microDollars, before: 0 };
+    const day = [[periodAt('day', at), microDollars]] as const;
     put(usageTotals, id, { spent: { day, week: spentNothing, month: spentNothing } });
   };
   const found = () => spend.limitsOf('k', 'p', 'o').map((each) => [each.scope, each.id, each.spent(at)]);

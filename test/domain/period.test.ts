@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dayMs } from '../../src/clock.ts';
 import { addSpent, intervals, periodAt, spentIn, spentNothing, startOf } from '../../src/domain/usage/period.ts';
 
 const at = fc.integer({ min: 0, max: Date.UTC(2150, 0) });

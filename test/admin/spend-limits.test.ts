@@ -279,6 +279,24 @@ describe('the spend limit of a key', () => {
       expect((await ofKey(value)).body.data).toMatchObject({ usage: 0.4, limit_remaining: 0.6 });
   });
 
+  test('of a chain may be sent back as it is read, and no other to a key with a successor', async () => {
+    const old = { amount: 1, interval: 'total' };
+    const spend_limit = { amount: 2, interval: 'day' };
+    const first = await created(old);
+    const path = onProject(`/api_keys/${first.id}`);
+    const second = (await ask('POST', `${path}/rotate`, { grace_seconds: 60 })).body;
+    const limits = { requests_per_minute: 5 };
+    await ask('POST', onProject(`/api_keys/${second.id}`), { spend_limit, limits });
+    const read = (await ask('GET', path)).body;
+    expect(read).toMatchObject({ spend_limit, limits });
+    const before = at.store.log.length;
+    for (const some of [{ spend_limit: read.spend_limit }, { limits: read.limits }])
+      expect((await ask('POST', path, some)).status).toBe(200);
+    for (const some of [{ spend_limit: old }, { spend_limit: null }, { limits: null }])
+      expect((await ask('POST', path, some)).body.error?.code).toBe('api_key_rotated');
+    expect(at.store.log.length).toBe(before);
+  });
+
   test('of none: a chain spends together all the same', async () => {
     const first = await created();
     const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 60 })).body;

@@ -85,10 +85,11 @@ const keepSpendLimit = (rows: Rows, row: ProjectKeyRow, event: ProjectKeyEvent):
   const before = rows.get(spendLines, first);
   if (event.type === 'project_key.spend_limited') {
     rows.put(spendLines, first, { spendLimit: event.limit, keys: before?.keys ?? keysUpTo(rows, row) });
-  } else if (event.type === 'project_key.created') {
-    // A successor begins with the limit that its chain has.
-    if (before) rows.put(spendLines, first, { ...before, keys: [...before.keys, id] });
-    else if (data.spendLimit) rows.put(spendLines, first, { spendLimit: data.spendLimit, keys: keysUpTo(rows, row) });
+  } else if (event.type === 'project_key.created' && data.spendLimit && !before) {
+    rows.put(spendLines, first, { spendLimit: data.spendLimit, keys: [id] });
+  } else if (event.type === 'project_key.rotated' && before && !before.keys.includes(event.successor_id)) {
+    // Not at its creation, because the chain may get its first limit in between.
+    rows.put(spendLines, first, { ...before, keys: [...before.keys, event.successor_id] });
   }
 };
 

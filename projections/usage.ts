@@ -115,7 +115,7 @@ const addMinute = (all: number[], minute: number, sum: UsageSum): void => {
 
 export const usage: Projection = {
   name: 'usage',
-  version: 4,
+  version: 5,
   categories: ['usage', 'usageTotal'],
   tables: [usageDays, usageHours, usageTotals, usageTold],
   isWrittenBehind: true,

@@ -16,12 +16,10 @@ const limitEvents: ReadonlySet<string> = new Set([
   'organization.spend_limited',
   'project.spend_limited',
   'project_key.spend_limited',
+  // A successor spends with its line.
+  'project_key.rotated',
 ]);
 const usageEvents: ReadonlySet<string> = new Set(['usage.settled', 'usage.totalled']);
-
-const changesLimits = ({ type, data }: Recorded): boolean =>
-  // A successor spends with its line.
-  limitEvents.has(type) || (type === 'project_key.created' && data.rotated_from !== undefined);
 
 /**
  * The spend limits of lines of keys, projects and organizations as the read models have them (contract M.8). Rows are read when
@@ -57,7 +55,7 @@ export class SpendRows implements SpendSource {
 
   /** Takes every batch that the read models commit; an empty one after they were built anew. */
   committed(batch: readonly Recorded[]): void {
-    if (batch.length === 0 || batch.some(changesLimits)) this.#known.clear();
+    if (batch.length === 0 || batch.some(({ type }) => limitEvents.has(type))) this.#known.clear();
     if (batch.length === 0 || batch.some(({ type }) => usageEvents.has(type))) this.#totals.forget();
   }
 

@@ -185,6 +185,20 @@ describe('spend that is read', () => {
     expect((await ask('GET', onProject('/spend'))).body).toEqual({ ...shown, ...limit });
   });
 
+  test('of a project: also after a charge of a clock that was wrong', async () => {
+    const { id } = tenant.projectKey;
+    at.clock.at = wednesday;
+    await spend(id, 1);
+    await spend(id, 1_000, Date.UTC(2035, 0));
+    await spend(id, 10);
+    expect((await ask('GET', onProject('/spend'))).body).toMatchObject({
+      usage: 0.001011,
+      usage_daily: 0.000011,
+      usage_weekly: 0.000011,
+      usage_monthly: 0.000011,
+    });
+  });
+
   test.each([
     ['day', 'daily', ends.day],
     ['week', 'weekly', ends.week],
@@ -300,6 +314,44 @@ describe('the spend limit of a key', () => {
     await ask('POST', onProject(`/api_keys/${third.id}`), { spend_limit: null });
     for (const { id } of [first, second, third])
       expect((await ask('GET', onProject(`/api_keys/${id}`))).body.spend_limit).toBeNull();
+  });
+
+  test('counts the successor of a key that gets its first limit while it is rotated', async () => {
+    const first = await created();
+    const spend_limit = { amount: 1, interval: 'total' };
+    const { projectKey } = at.admin.aggregates;
+    const { dispatch } = projectKey;
+    const meanwhile = vi.spyOn(projectKey, 'dispatch').mockImplementation(async (...call) => {
+      if (call[1] === 'rotate') {
+        meanwhile.mockRestore();
+        await ask('POST', onProject(`/api_keys/${first.id}`), { spend_limit });
+      }
+      return dispatch.apply(projectKey, call);
+    });
+    const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 60 })).body;
+    expect(second.spend_limit).toEqual(spend_limit);
+    expect(at.admin.models.get(spendLines, first.id)?.keys).toEqual([first.id, second.id]);
+    await spend(second.id, 400_000);
+    for (const { value } of [first, second])
+      expect((await ofKey(value)).body.data).toMatchObject({ usage: 0.4, limit_remaining: 0.6 });
+  });
+
+  test('of a chain may be sent back as it is read, and no other to a key with a successor', async () => {
+    const old = { amount: 1, interval: 'total' };
+    const spend_limit = { amount: 2, interval: 'day' };
+    const first = await created(old);
+    const path = onProject(`/api_keys/${first.id}`);
+    const second = (await ask('POST', `${path}/rotate`, { grace_seconds: 60 })).body;
+    const limits = { requests_per_minute: 5 };
+    await ask('POST', onProject(`/api_keys/${second.id}`), { spend_limit, limits });
+    const read = (await ask('GET', path)).body;
+    expect(read).toMatchObject({ spend_limit, limits });
+    const before = at.store.log.length;
+    for (const some of [{ spend_limit: read.spend_limit }, { limits: read.limits }])
+      expect((await ask('POST', path, some)).status).toBe(200);
+    for (const some of [{ spend_limit: old }, { spend_limit: null }, { limits: null }])
+      expect((await ask('POST', path, some)).body.error?.code).toBe('api_key_rotated');
+    expect(at.store.log.length).toBe(before);
   });
 
   test('of none: a chain spends together all the same', async () => {

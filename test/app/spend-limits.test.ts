@@ -26,7 +26,7 @@ const world = () => {
   const put = <Row extends object>({ name }: Table<Row>, key: string, row: Partial<Row>): void =>
     void rows.set(`${name} ${key}`, row);
   const spent = (id: string, microDollars: number): void => {
-    const day = { period: periodAt('day', at), microDollars, before: 0 };
+    const day = [[periodAt('day', at), microDollars]] as const;
     put(usageTotals, id, { spent: { day, week: spentNothing, month: spentNothing } });
   };
   const found = () => spend.limitsOf('k', 'p', 'o').map((each) => [each.scope, each.id, each.spent(at)]);
@@ -74,13 +74,13 @@ describe('the spend limits of a request', () => {
     },
   );
 
-  test('know the successor of a key from its creation on', () => {
+  test('know the successor of a key from the rotation on', () => {
     const { spend, put, spent, found } = world();
     put(spendLines, 'k', { spendLimit: daily, keys: ['k'] });
     spent('k2', 2);
     expect(found()).toEqual([['key', 'k', 0]]);
     put(spendLines, 'k', { spendLimit: daily, keys: ['k', 'k2'] });
-    spend.committed([event('project_key.created', { rotated_from: 'k' })]);
+    spend.committed([event('project_key.rotated', { successor_id: 'k2' })]);
     expect(found()).toEqual([['key', 'k', 2]]);
   });
 

@@ -302,4 +302,20 @@ describe('spend limits', () => {
     expect(together(1)).toBeGreaterThan(10_000);
     expect(together(1)).toBeLessThanOrEqual(4 * 10_000);
   });
+
+  test('of several gateways are exceeded by at most what the others hold, where each has its part', () => {
+    let spent = 0;
+    const limit = limitOf(10_000, 'month', () => spent);
+    const [going, ...holding] = Array.from({ length: 4 }, () => new Credit(noFunds, 4)) as [Credit, ...Credit[]];
+    const holds = holding.map((credit) => credit.hold([limit], 2_500, start));
+    expect(holds).not.toContain(null);
+    for (let hold = going.hold([limit], 7, start); hold !== null; hold = going.hold([limit], 7, start)) {
+      hold.release();
+      spent += 7;
+    }
+    // The log does not say what is held elsewhere.
+    expect(spent).toBeGreaterThan(10_000 - 4 * 7);
+    for (const credit of holding) expect(credit.hold([limit], 7, start)).toBeNull();
+    expect(spent + 3 * 2_500).toBeLessThanOrEqual(10_000 + (3 / 4) * 10_000);
+  });
 });

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import type { ProjectKeyRow } from '../../../projections/project-keys.ts';
+import * as chains from '../../../projections/project-keys.ts';
 import type { ProjectRow } from '../../../projections/projects.ts';
-import { keyLimits } from '../../domain/key/key-limits.ts';
+import { areSameLimits, keyLimits } from '../../domain/key/key-limits.ts';
 import type { ProjectKey, ProjectKeyEvent } from '../../domain/key/project-key.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
+import { areSameSpendLimits } from '../../domain/usage/spend-limit.ts';
 import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import type { Context } from '../../kernel/commands/actor.ts';
@@ -65,7 +66,7 @@ const updateBody = z
     not: { anyOf: [oneExpirySchema.not, hasFields('permissions', 'scopes'), { not: { anyOf: changed } }] },
   });
 
-const show = ({ clock, models }: Administration, row: ProjectKeyRow, project: ProjectRow) =>
+const show = ({ clock, models }: Administration, row: chains.ProjectKeyRow, project: ProjectRow) =>
   render(row, project, clock.wall(), models);
 
 const change = async (
@@ -81,6 +82,24 @@ const change = async (
   }
   await waitForProjection(admin, call, result.head);
   return { status: 200, body: show(admin, { id: key.id, ...result.state }, project) };
+};
+
+/** Of a key with a successor, which shows the limits of its chain: none that are sent back as they were read. */
+const limitsIn = (
+  body: Pick<z.infer<typeof updateBody>, 'limits' | 'spend_limit'>,
+  key: chains.ProjectKeyRow,
+  { models }: Pick<Administration, 'models'>,
+) => {
+  const limits = body.limits === undefined ? undefined : keyLimits(body.limits);
+  const spendLimit = body.spend_limit === undefined ? undefined : spendLimitOf(body.spend_limit);
+  const isChained = key.data.rotatedTo !== null;
+  const hasLimits = isChained && limits && areSameLimits(limits, chains.limitsOf(models, key));
+  const hasSpend =
+    isChained && spendLimit !== undefined && areSameSpendLimits(spendLimit, chains.spendLimitOf(models, key));
+  return {
+    ...(limits && !hasLimits && { limits }),
+    ...(spendLimit !== undefined && !hasSpend && { spendLimit }),
+  };
 };
 
 const onKey = (admin: Administration) => ({
@@ -117,8 +136,7 @@ const updateRoute = (admin: Administration): Route =>
         ...(body.name !== undefined && { name: body.name }),
         ...(permissions && { permissions: inCatalogueOrder(projectPermissions, permissions) }),
         ...(hasExpiry && { expiresAt: expiresAt(body, at) }),
-        ...(body.limits !== undefined && { limits: keyLimits(body.limits) }),
-        ...(body.spend_limit !== undefined && { spendLimit: spendLimitOf(body.spend_limit) }),
+        ...limitsIn(body, call.found.key, admin),
         at,
       };
       return change(admin, call, (id, context) => admin.aggregates.projectKey.dispatch(id, 'update', input, context));

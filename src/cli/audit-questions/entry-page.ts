@@ -7,7 +7,7 @@ import { limitsText, spendLimitText } from '../limits-text.ts';
 import { printable } from '../terminal.ts';
 import { type EntryRow, isOfLog } from './log-entries.ts';
 import { type Field, sheet } from './sheet.ts';
-import { actorAt, calledAt, labelOf, reasonOf, type When } from './words.ts';
+import { actorAt, calledAt, labelOf, reasonOf, textOfNull, type When } from './words.ts';
 
 /** An audit entry in the form of the API, with the name that its project had then. */
 export const entryThen = async (past: Past, row: EntryRow): Promise<AuditEntry> => {
@@ -22,7 +22,7 @@ export const entryThen = async (past: Past, row: EntryRow): Promise<AuditEntry> 
 const valueText = (name: string, value: unknown, when: When): string => {
   if (name === 'amount') return `$${Number(value).toFixed(2)}`;
   if (value !== null && typeof value === 'number' && name.endsWith('_at')) return when(value * 1000);
-  if (value === null) return name === 'expires_at' ? 'never' : 'none';
+  if (value === null) return textOfNull(name);
   if (Array.isArray(value)) return value.length === 0 ? 'none' : printable(value.join(', '));
   if (typeof value === 'object') return recordText(name, value as Readonly<Record<string, unknown>>);
   return printable(String(value));

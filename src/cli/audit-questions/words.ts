@@ -67,9 +67,15 @@ export const isShown = (field: string): boolean => !hiddenFields.has(ending(fiel
 
 export const labelOf = (field: string): string => snakeCased(field).replace(/_micros?$/, '');
 
+/** A field without a value. An empty list of allowed models is another thing than no list. */
+export const textOfNull = (label: string): string => {
+  if (label === 'expires_at') return 'never';
+  return label === 'allowed_models' ? 'all' : 'none';
+};
+
 /** A field's value for people: dollars, times, lists. */
 export const textOf = (field: string, value: unknown, when: When): string => {
-  if (value === null || value === undefined) return ending(field) === 'expiresAt' ? 'never' : 'none';
+  if (value === null || value === undefined) return textOfNull(labelOf(ending(field)));
   if (typeof value === 'number') {
     if (/At$/.test(field)) return when(value);
     return money.has(ending(field)) ? dollars(value) : String(value);
@@ -90,7 +96,8 @@ export const textOf = (field: string, value: unknown, when: When): string => {
 /** What was added to and removed from a list, or the value before and after. */
 export const changeOf = (field: string, from: unknown, to: unknown, when: When): string => {
   const [before, after] = [namesIn(from), namesIn(to)];
-  if ((before ?? after) === null || (from !== null && !before) || (to !== null && !after)) {
+  const isUnlisted = (before && after) === null && textOf(field, null, when) === 'all';
+  if (isUnlisted || (before ?? after) === null || (from !== null && !before) || (to !== null && !after)) {
     return `${textOf(field, from, when)} → ${textOf(field, to, when)}`;
   }
   const added = (after ?? []).filter((name) => !before?.includes(name)).map((name) => `+ ${printable(name)}`);

@@ -200,15 +200,15 @@ interface LimitsChange {
 /** All keys of a chain of rotations are counted together, so its newest key has their limits (contract F.8, M.7). */
 const limitEvents = (state: ProjectKeyState, { limits, spendLimit: limit }: LimitsChange): ProjectKeyEvent[] => {
   const { data } = state;
+  if ((limits ?? limit) !== undefined && data.rotatedTo !== null && isOpen(state)) {
+    const message = `The API key has a successor, whose limits are those of both: update ${data.rotatedTo}.`;
+    throw fault('api_key_rotated', { message });
+  }
   const events: ProjectKeyEvent[] = [];
   if (limits !== undefined && !areSameLimits(limits, data.limits))
     events.push({ type: 'project_key.limits_updated', ...keyLimitFields(limits) });
   if (limit !== undefined && !areSameSpendLimits(limit, data.spendLimit))
     events.push({ type: 'project_key.spend_limited', limit });
-  if (events.length > 0 && data.rotatedTo !== null && isOpen(state)) {
-    const message = `The API key has a successor, whose limits are those of both: update ${data.rotatedTo}.`;
-    throw fault('api_key_rotated', { message });
-  }
   return events;
 };
 

@@ -25,25 +25,21 @@ export const startOf = (interval: Interval, period: number): number => {
   return Date.UTC(epochYear, period);
 };
 
-/** Micro-dollars of a period and of the one before: a clock of another gateway may be behind. */
-export interface Spent {
-  readonly period: number;
-  readonly microDollars: number;
-  readonly before: number;
-}
+/** Micro-dollars by period, of the latest ones. */
+export type Spent = readonly (readonly [period: number, microDollars: number])[];
 
-export const spentNothing: Spent = { period: 0, microDollars: 0, before: 0 };
+/** The running period, the one before it, and two of a clock that was ahead, which may have seen a midnight. */
+const keptPeriods = 4;
 
-/** Adds a charge. What is older than both periods is in no sum. */
+export const spentNothing: Spent = [];
+
+export const spentIn = (spent: Spent, period: number): number => spent.find(([each]) => each === period)?.[1] ?? 0;
+
+/** Adds a charge. What is older than all periods that are kept is in no sum. */
 export const addSpent = (spent: Spent, period: number, microDollars: number): Spent => {
-  const later = period - spent.period;
-  if (later === 0) return { ...spent, microDollars: spent.microDollars + microDollars };
-  if (later === -1) return { ...spent, before: spent.before + microDollars };
-  if (later < 0) return spent;
-  return { period, microDollars, before: later === 1 ? spent.microDollars : 0 };
-};
-
-export const spentIn = (spent: Spent, period: number): number => {
-  if (spent.period === period) return spent.microDollars;
-  return spent.period === period + 1 ? spent.before : 0;
+  const others = spent.filter(([each]) => each !== period);
+  const all = [...others, [period, spentIn(spent, period) + microDollars] as const];
+  if (all.length <= keptPeriods) return all;
+  const oldest = Math.min(...all.map(([each]) => each));
+  return all.filter(([each]) => each !== oldest);
 };

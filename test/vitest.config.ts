@@ -9,14 +9,18 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** What takes longest, longest first: begun last, one of them would run while the other cores have nothing to do. */
 const slowest = [
   'e2e/clients/clients',
+  'e2e/clients/generated',
+  'e2e/clients/agents',
   'e2e/schemathesis',
   'e2e/llama-cpp',
   'torture/disk',
   'torture/traffic',
   'torture/gateway',
+  'torture/models',
+  'e2e/audit-log',
   'e2e/cluster',
   'e2e/full-disk',
-  'e2e/audit-log',
+  'e2e/durability',
   'cli/store',
   'e2e/archive-races',
   'contract/life',
@@ -36,9 +40,18 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-/** With WEIR_EVENTSTORE=tls what a store serves is tested over TLS too, in projects of the rest. */
+/**
+ * With WEIR_EVENTSTORE=tls these are run over TLS, in projects of the rest: what a gateway writes to its store, reads, follows and
+ * deletes there, and how clients do so. What else is asked of a gateway does not depend on where its events are.
+ */
 const overTls = process.env.WEIR_EVENTSTORE === 'tls';
-const isOfStore = ({ path, lane }: TestFile): boolean => lane === 'middle' && /^test\/(?:e2e|contract)\//.test(path);
+const atStore = [
+  ...['append', 'delete', 'read', 'resume', 'sizes', 'subscribe', 'successor'].map((name) => `contract/${name}`),
+  ...['access-records', 'archive', 'audit', 'deleted-stream', 'operating', 'rotation', 'walkthrough'].map(
+    (name) => `e2e/${name}`,
+  ),
+].map((name) => `test/${name}.test.ts`);
+const isAtStore = ({ path }: TestFile): boolean => atStore.includes(path);
 
 const files = testFiles();
 
@@ -51,9 +64,9 @@ interface Part {
 
 const parts: readonly Part[] = [
   { name: 'fast', lane: 'fast', has: ({ lane }) => lane === 'fast' },
-  { name: 'middle', lane: 'middle', has: (file) => file.lane === 'middle' && !(overTls && isOfStore(file)) },
+  { name: 'middle', lane: 'middle', has: (file) => file.lane === 'middle' && !(overTls && isAtStore(file)) },
   { name: 'rest', lane: 'rest', has: ({ lane }) => lane === 'rest' },
-  ...(overTls ? [{ name: 'rest-tls', lane: 'rest', tls: true, has: isOfStore } as const] : []),
+  ...(overTls ? [{ name: 'rest-tls', lane: 'rest', tls: true, has: isAtStore } as const] : []),
 ];
 
 /** The files of a part that have a process of their own, or those that hand one on: what loads the same modules loads them once. */

@@ -2,10 +2,7 @@
 import json
 import sys
 
-try:
-    from kurrentdbclient import KurrentDBClient as Client, NewEvent, StreamState
-except ImportError:
-    from esdbclient import EventStoreDBClient as Client, NewEvent, StreamState
+from esdbclient import EventStoreDBClient as Client, NewEvent, StreamState
 
 
 def tell(step, answer):

@@ -1,3 +1,4 @@
+// Lane: rest: two gateways at an event store
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,3 +1,4 @@
+// Lane: rest: an event store whose rights change
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// Lane: rest, alone: a process of an event store for each test
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,8 @@
 /**
  * What clients send with the result of a tool that they have called: recorded once by running each of them from npm or PyPI
- * against a gateway, or, for those of .NET, written by hand. Members are as they were; texts are ours and short,
- * one or two tools stand for all, and what told the machine and the session is gone.
+ * against a gateway, or, for those of .NET, written by hand. The .NET SDK could not be had from npm, PyPI, crates, Maven, Go
+ * modules or Debian, so no client of .NET is run. Members are as they were; texts are ours and short, one or two tools stand
+ * for all, and what told the machine and the session is gone.
  */
 
 export type Kind = 'messages' | 'chat' | 'responses';

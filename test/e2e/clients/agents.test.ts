@@ -5,10 +5,9 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fromNpm, type Kept } from '../../support/kept.ts';
-import { eventually, freshDir, type Server, startServer } from '../server.ts';
-import { type Agent, agents, type ModelKind, type Task } from './agents.ts';
-import { startOpenAIProvider } from './openai-provider.ts';
-import { startProvider } from './provider.ts';
+import { eventually } from '../server.ts';
+import { type Agent, agents, type Task } from './agents.ts';
+import { stageOfKinds } from './kinds.ts';
 
 /**
  * Coding agents against a running gateway, each without a terminal and with one task: the provider has it read a file, gets what stands
@@ -20,48 +19,17 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 });
 const run = promisify(execFile);
 const mostMs = 120_000;
 
-interface Received {
-  readonly body: { readonly model: string; readonly stream?: boolean; readonly tools?: readonly unknown[] };
-}
-
-let closeProviders: () => Promise<unknown>;
-let server: Server;
-let received: () => readonly Received[];
+let stage: Awaited<ReturnType<typeof stageOfKinds>>;
 let installed: ReadonlyMap<Agent, Kept>;
 beforeAll(async () => {
-  const [anthropicLike, openaiLike] = await Promise.all([startProvider(), startOpenAIProvider()]);
-  closeProviders = () => Promise.all([anthropicLike.close(), openaiLike.close()]);
-  const taken: Received[] = [];
-  received = () => {
-    taken.push(...(anthropicLike.take() as Received[]), ...openaiLike.take());
-    return taken;
-  };
-  server = await startGateway(anthropicLike.url, openaiLike.url);
+  stage = await stageOfKinds();
   const each = agents.map(async (agent) => {
     const name = `agent-${agent.name.toLowerCase().replace(' ', '-')}`;
     return [agent, await fromNpm(name, agent.packages)] as const;
   });
   installed = new Map(await Promise.all(each));
 });
-afterAll(async () => {
-  await server?.stop();
-  await closeProviders?.();
-});
-
-const startGateway = (anthropicLike: string, openaiLike: string): Promise<Server> => {
-  const remote = { api_key_env: 'PROVIDER_KEY', private_network: true };
-  const upstreams: Readonly<Record<ModelKind, object>> = {
-    messages: { kind: 'anthropic', base_url: anthropicLike, ...remote },
-    chat: { kind: 'openai', base_url: openaiLike, apis: ['chat'], ...remote },
-    responses: { kind: 'openai', base_url: openaiLike, apis: ['chat', 'responses'], ...remote },
-  };
-  const size = { context_length: 200_000, max_output_length: 64_000 };
-  const supported_features = ['tools', 'structured_outputs', 'reasoning'];
-  const models = Object.entries(upstreams).map(([id, upstream]) => ({ id, ...size, supported_features, upstream }));
-  const file = `${freshDir()}.models.json`;
-  writeFileSync(file, JSON.stringify({ models }));
-  return startServer({ env: { MODELS_FILE: file, PROVIDER_KEY: 'sk-canary-3b1e' } });
-};
+afterAll(() => stage?.close());
 
 /** Its environment has nothing of ours, and a way to the gateway alone: it can neither tell of itself nor load what is newer. */
 const environmentOf = ({ home, key }: Task, { env = {} }: Agent) => ({
@@ -124,8 +92,8 @@ describe.each(agents)('$name', (agent) => {
       installed: kept.dir,
       home,
       file,
-      url: `${server.baseUrl}/v1`,
-      key: server.first.project_api_key,
+      url: `${stage.server.baseUrl}/v1`,
+      key: stage.server.first.project_api_key,
       model,
     };
     try {
@@ -135,7 +103,7 @@ describe.each(agents)('$name', (agent) => {
       await endAllAt(home);
       rmSync(home, { recursive: true, force: true });
     }
-    const bodies = received().map(({ body }) => body);
+    const bodies = stage.received().map(({ body }) => body);
     // Without tools it asks for a title.
     const turns = bodies.filter((body) => JSON.stringify(body).includes(file) && (body.tools ?? []).length > 0);
     expect(turns.map((body) => body.stream)).toEqual([true, true]);
@@ -144,5 +112,5 @@ describe.each(agents)('$name', (agent) => {
 });
 
 test('the gateway has failed at none of it', () => {
-  expect(server.log().filter(({ level }) => level >= 50)).toEqual([]);
+  expect(stage.server.log().filter(({ level }) => level >= 50)).toEqual([]);
 });

@@ -13,7 +13,7 @@ export interface OpenAIBody {
   readonly messages?: readonly Said[];
   readonly input?: string | readonly Said[];
   readonly tools?: readonly { readonly name?: string; readonly function?: { readonly name: string } }[];
-  readonly tool_choice?: unknown;
+  readonly tool_choice?: string | { readonly name?: string; readonly function?: { readonly name: string } };
   readonly response_format?: { readonly type: string };
   readonly text?: { readonly format?: { readonly type: string } };
   readonly reasoning?: { readonly effort?: string; readonly summary?: string | null };
@@ -89,14 +89,12 @@ const turnOf = (body: OpenAIBody, said: string): Turn => {
   if (result != null) return { thought: '', text: `The tool said: ${textOf(result)}`, call: null };
   // Tools of the provider have no name.
   const names = tools.flatMap(({ name, function: of }) => name ?? of?.name ?? []);
-  const called = askedFor(said, names, choice === 'required');
+  const chosen = typeof choice === 'object' ? (choice?.function?.name ?? choice?.name) : undefined;
+  const called = chosen ?? askedFor(said, names, choice === 'required');
   if (called !== undefined) {
     const input = argumentsFor(said, called);
-    return {
-      thought,
-      text: '',
-      call: { name: called, arguments: input === null ? '{"city": "Lisbon"}' : JSON.stringify(input) },
-    };
+    const usual = called === 'weather' ? '{"city": "Lisbon"}' : person;
+    return { thought, text: '', call: { name: called, arguments: input === null ? usual : JSON.stringify(input) } };
   }
   const isJson = (format ?? text?.format)?.type === 'json_schema';
   return { thought, text: isJson ? person : 'Hello from the provider.', call: null };

@@ -1,13 +1,14 @@
 import { agents } from './agents.ts';
 import { claudeCodeVersion } from './claude-code.ts';
 import { type Client, clients, refusedByStrict, type Scenario, scenarios } from './clients.ts';
+import { frameworkPlays, frameworks } from './frameworks.ts';
 import { openaiClients } from './openai-clients.ts';
 
 /** What works with what, as the README says it: from the same lists that the tests play. */
 
 const row = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
-const versions = ({ packages }: Client): string =>
+const versions = ({ packages }: Pick<Client, 'packages'>): string =>
   Object.entries(packages)
     .map(([name, version]) => `\`${name}\` ${version}`)
     .join(', ');
@@ -31,7 +32,7 @@ const sharedLine = (all: readonly Client[]): string => {
   return `Every client: ${shared.map((scenario) => scenarios[scenario]).join(', ')}.`;
 };
 
-const ways = { chat: 'chat completions', responses: 'responses' } as const;
+const ways = { chat: 'chat completions', responses: 'responses', messages: 'messages' } as const;
 
 /** Of chat completions and responses. */
 export const openaiClientsTable = (): string =>
@@ -45,6 +46,15 @@ export const openaiClientsTable = (): string =>
     ),
     ...agents.map(({ name, api, version, differs }) =>
       row(name, api, version, 'only a task with a tool', differs || '–'),
+    ),
+    ...frameworks.map((framework) =>
+      row(
+        framework.name,
+        framework.apis.map((api) => ways[api]).join(', '),
+        versions(framework),
+        `only ${frameworkPlays.map((scenario) => scenarios[scenario]).join(', ')}`,
+        framework.differs || '–',
+      ),
     ),
   ].join('\n');
 

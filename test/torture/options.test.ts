@@ -89,9 +89,9 @@ test('the table of long tests keeps the larger runs, in order', () => {
   const both = withPassed(first, passed(one, 12_345));
   expect(both.split('\n').slice(2)).toEqual([
     '| ADMIN random administrators against a plain model | 12,345 steps | 0 |',
-    '| G4 rate limits against plain lists | 10 operations | 0 |',
+    '| G4 rate limits against plain lists | 10 attempts | 0 |',
   ]);
   expect(both).toContain('| ADMIN random administrators against a plain model | 12,345 steps | 0 |');
   expect(withPassed(both, passed(one, 12_344))).toBe(both);
-  expect(withPassed(both, passed(other, 11))).toContain('| 11 operations |');
+  expect(withPassed(both, passed(other, 11))).toContain('| 11 attempts |');
 });

@@ -91,6 +91,7 @@ const folded = (events: readonly Event[]): Json => {
       requests_per_day: null,
       concurrent_requests: null,
     },
+    spend_limit: null,
   };
   return { last_event: `${key}@${events.at(-1)!.revision}`, status, fields };
 };

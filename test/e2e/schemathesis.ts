@@ -132,6 +132,8 @@ const beyondSchemas = [
   'Was not written by this service.',
   // What time it is.
   'expires_at_not_future',
+  // How many decimals a number has: multiples of a millionth are not exact in binary.
+  'Must have at most 6 decimals.',
   // A language of its own.
   'policy_rule_invalid',
   // What one part of a conversation asks of another.
@@ -165,9 +167,14 @@ const isBeyondSchemas = (check: string, status: number, answer: string): boolean
   if (check === 'negative_data_rejection') return isUnread;
   // The document says that a dependency may be away: on a loaded machine the read models are too far behind for a moment.
   if (check === 'not_a_server_error') return status === 503 && answer.includes('"dependency_unavailable"');
-  // A key that has been revoked is still shown, and so are its limits; whatever has ended has its history.
+  // A key that has been revoked is still shown, and so are its limits; whatever has ended has its history. Permissions that were
+  // taken away are those of all models again.
   if (check === 'use_after_free')
-    return /^\{"object":"organization\.project\.api_key|"object":"organization\.history\.event"/.test(answer);
+    return /^\{"object":"(organization\.project\.api_key|project\.model_permissions)|"object":"organization\.history\.event"/.test(
+      answer,
+    );
+  // A new project has no spend limit.
+  if (check === 'ensure_resource_availability') return answer.includes('"spend_limit_not_found"');
   if (check !== 'positive_data_acceptance') return false;
   if (isUnread) return true;
   const reasons = reasonsOf(answer);

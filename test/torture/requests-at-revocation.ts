@@ -50,6 +50,11 @@ const administrator = async (baseUrl: string, adminKey: string) => {
       await send('POST', `/projects/${projectId}/api_keys/${id}/suspend`);
       return id;
     },
+    async limitSpend(project?: string) {
+      const spendLimit = { currency: 'USD', interval: 'month', threshold_amount: 5_000 };
+      await send('POST', `${project === undefined ? '' : `/projects/${project}`}/spend_limit`, spendLimit);
+      return {};
+    },
     async newPolicy(state: 'draft' | 'live' | 'paused') {
       const { id } = await send('POST', '/policies', { name: 'p', rule: 'true' });
       if (state !== 'draft') await send('POST', `/policies/${id}/publish`, { revision: 1 });

@@ -37,8 +37,10 @@ export const spentIn = (spent: Spent, period: number): number => spent.find(([ea
 
 /** Adds a charge. What is older than all periods that are kept is in no sum. */
 export const addSpent = (spent: Spent, period: number, microDollars: number): Spent => {
-  const others = spent.filter(([each]) => each !== period);
-  const all = [...others, [period, spentIn(spent, period) + microDollars] as const];
+  if (microDollars === 0) return spent;
+  const at = spent.findIndex(([each]) => each === period);
+  if (at >= 0) return spent.with(at, [period, spent[at]![1] + microDollars]);
+  const all = [...spent, [period, microDollars] as const];
   if (all.length <= keptPeriods) return all;
   const oldest = Math.min(...all.map(([each]) => each));
   return all.filter(([each]) => each !== oldest);

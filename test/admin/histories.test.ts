@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/kernel/commands/actor.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { administrationRoutes } from '../support/all-routes.ts';
+import { noOwnLimits } from '../support/no-own-limits.ts';
 import { type Ask, type AskOptions, asker, gist, type Json } from './ask.ts';
 import { stage } from './stage.ts';
 
@@ -88,13 +89,7 @@ describe('a history', () => {
         rotated_from: null,
         rotated_to: null,
         windows_of: null,
-        limits: {
-          requests_per_minute: null,
-          tokens_per_minute: null,
-          requests_per_day: null,
-          concurrent_requests: null,
-        },
-        spend_limit: null,
+        ...noOwnLimits,
       },
     });
     expect((await history(`${keys}/${id}`, `at=${suspended}`)).state).toMatchObject({

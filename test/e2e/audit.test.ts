@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { whenIn } from '../../src/cli/audit-questions/words.ts';
 import { type ProjectKey, projectKey } from '../../src/domain/key/project-key.ts';
 import { type DomainEvent, genesis, record, stateOf } from '../../src/kernel/aggregate/aggregate.ts';
+import { noOwnLimits } from '../support/no-own-limits.ts';
 import { archive, call, createKey, createProject, type Json, paths } from './calls.ts';
 import { weirHere } from './here.ts';
 import { eventually, type Finished, freshDir, runWeir, type Server, startServer } from './server.ts';
@@ -85,13 +86,7 @@ const folded = (events: readonly Event[]): Json => {
     rotated_from: null,
     rotated_to: null,
     windows_of: null,
-    limits: {
-      requests_per_minute: null,
-      tokens_per_minute: null,
-      requests_per_day: null,
-      concurrent_requests: null,
-    },
-    spend_limit: null,
+    ...noOwnLimits,
   };
   return { last_event: `${key}@${events.at(-1)!.revision}`, status, fields };
 };

@@ -38,7 +38,16 @@ const policy =
 const noResponse = () => ({ response_id: 'resp_none' });
 
 const name = { name: 'n' };
-export const spendLimit = { currency: 'USD', interval: 'month', threshold_amount: 1_000_000 };
+const spendLimit = { currency: 'USD', interval: 'month', threshold_amount: 1_000_000 };
+
+/** Sets the limit of a project, or of the organization. @param send of a path below the organization's */
+export const limitSpend = async (
+  send: (method: string, path: string, body: object) => Promise<unknown>,
+  project?: string,
+): Promise<Ids> => {
+  await send('POST', `${project === undefined ? '' : `/projects/${project}`}/spend_limit`, spendLimit);
+  return {};
+};
 export const message = { model: 'weir-sim-1', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 
 /** Nothing is decided yet, so no decision of anybody's is a cursor. */

@@ -7,7 +7,7 @@ import { hosted, model } from '../inference/hosted.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
 import type { Received } from '../support/in-process.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
-import { type Ids, type Row, rows, spendLimit } from './rows.ts';
+import { type Ids, limitSpend, type Row, rows } from './rows.ts';
 
 export const routes = routesToLookAt();
 export const named = routes.map((route) => ({ route, title: `${route.method} ${route.path}` }));
@@ -45,10 +45,7 @@ const tenantOf = async (at: Awaited<ReturnType<typeof wholeGateway>>) => {
     newAdminKey,
     newProject: () => at.make.project(organizationId),
     /** Of a project, or of the organization. */
-    async limitSpend(project?: string): Promise<Ids> {
-      await send('POST', `${project === undefined ? '' : `/projects/${project}`}/spend_limit`, spendLimit);
-      return {};
-    },
+    limitSpend: (project?: string) => limitSpend(send, project),
     async newSuspendedKey(): Promise<string> {
       const { id } = await newKey();
       await at.settled(await at.admin.aggregates.projectKey.dispatch(id, 'suspend', { at: at.clock.at }, context));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Route } from '../../src/http/route.ts';
-import { rows } from '../matrix/rows.ts';
+import { limitSpend, rows } from '../matrix/rows.ts';
 import type { Tenant } from '../matrix/stage.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
 import { holdRequest } from '../support/held-request.ts';
@@ -50,11 +50,7 @@ const administrator = async (baseUrl: string, adminKey: string) => {
       await send('POST', `/projects/${projectId}/api_keys/${id}/suspend`);
       return id;
     },
-    async limitSpend(project?: string) {
-      const spendLimit = { currency: 'USD', interval: 'month', threshold_amount: 5_000 };
-      await send('POST', `${project === undefined ? '' : `/projects/${project}`}/spend_limit`, spendLimit);
-      return {};
-    },
+    limitSpend: (project?: string) => limitSpend(send, project),
     async newPolicy(state: 'draft' | 'live' | 'paused') {
       const { id } = await send('POST', '/policies', { name: 'p', rule: 'true' });
       if (state !== 'draft') await send('POST', `/policies/${id}/publish`, { revision: 1 });

@@ -163,6 +163,7 @@ export const eventError = (body: ErrorBody): UpstreamError => {
   const begun = code !== 'provider_overloaded';
   return new UpstreamError(code, messages[code], { cause, length: body.message.length, begun });
 };
+
 /** The error of a failed response, if a client must not see it (contract L.4): of the operator's account, or an overload before any output. */
 export const untoldFailure = (response: unknown, isBegun: boolean): UpstreamError | null => {
   const body = errorOf(response);

@@ -73,11 +73,14 @@ describe('an answer', () => {
   test('for HEAD has no body, and the connection goes on', async () => {
     // Some answers without a body are the last of their connection, by lot: none of these.
     const drawn = vi.spyOn(Math, 'random').mockReturnValue(0.9);
-    const { answers, rest } = await send(
-      service.port,
-      request('HEAD /v1/models', [credential]) + request('HEAD /nowhere'),
-      { isHead: true, answers: 2, settleMs: 50 },
-    );
+    const pieces = [request('HEAD /v1/models', [credential]), request('HEAD /nowhere')];
+    const { answers, rest } = await send(service.port, '', {
+      pieces,
+      inTurn: true,
+      isHead: true,
+      answers: 2,
+      settleMs: 50,
+    });
     drawn.mockRestore();
     expect(answers.map(({ status }) => status)).toEqual([200, 404]);
     expect(rest).toBe('');

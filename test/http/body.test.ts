@@ -41,9 +41,8 @@ describe('sizes', () => {
   });
 
   test('a body over the limit leaves the connection usable when it is short enough to be thrown away', async () => {
-    const { statuses } = await send(service.port, create(thing(limit + 1)) + request('GET /v1/marker'), {
-      answers: 2,
-    });
+    const pieces = [create(thing(limit + 1)), request('GET /v1/marker')];
+    const { statuses } = await send(service.port, '', { pieces, inTurn: true, answers: 2 });
     expect(statuses).toEqual([413, 200]);
   });
 

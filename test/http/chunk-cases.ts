@@ -19,7 +19,6 @@ export const chunkCases: readonly FramingCase[] = [
     name: 'a chunked command',
     bytes: `${admin}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     answers: [411],
-    joined: [],
   },
   {
     name: 'a chunked command with a hidden one',
@@ -30,7 +29,6 @@ export const chunkCases: readonly FramingCase[] = [
     name: 'a chunked message',
     bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunkedBody}`,
     answers: [200],
-    joined: [],
     effects: 1,
   },
   {
@@ -47,7 +45,6 @@ export const chunkCases: readonly FramingCase[] = [
     name: 'chunk size G',
     bytes: `${messages}Transfer-Encoding: chunked\r\n\r\nG\r\n${body}\r\n0\r\n\r\n`,
     answers: [400],
-    joined: [],
   },
   {
     name: 'chunk size :',
@@ -73,25 +70,21 @@ export const chunkCases: readonly FramingCase[] = [
     name: 'no CRLF after a chunk',
     bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${hex(body)}\r\n${body}0\r\n\r\n`,
     answers: [200],
-    joined: [],
     effects: 1,
   },
   {
     name: 'a trailer',
     bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunk(body)}0\r\nX-T: v\r\n\r\n`,
     answers: [505],
-    effects: 1,
   },
   {
     name: 'a trailer that is a request',
     bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunk(body)}0\r\n${hidden}`,
     answers: [],
-    effects: 1,
   },
   {
     name: 'a request after a chunked one',
     bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunkedBody}${hidden}`,
     answers: [],
-    effects: 1,
   },
 ];

@@ -6,8 +6,6 @@ export interface FramingCase {
   readonly bytes: string;
   /** Statuses of all answers, in order, when the marker is sent after the case has been answered. */
   readonly answers: readonly number[];
-  /** The same when the marker follows in the same segment, where that differs. */
-  readonly joined?: readonly number[];
   /** Commands carried out. */
   readonly effects?: number;
   /** Whether the request that follows is read as a request. */

@@ -48,8 +48,14 @@ describe('HEAD has the status and the headers of GET, and no body', () => {
     expect(lasting(head.headers)).toEqual(lasting(got.headers));
   });
   test('and the connection goes on', async () => {
-    const twice = request('HEAD /v1/models', [credential]) + request('HEAD /v1/marker');
-    const { statuses, rest } = await send(service.port, twice, { isHead: true, answers: 2, settleMs: 20 });
+    const pieces = [request('HEAD /v1/models', [credential]), request('HEAD /v1/marker')];
+    const { statuses, rest } = await send(service.port, '', {
+      pieces,
+      inTurn: true,
+      isHead: true,
+      answers: 2,
+      settleMs: 20,
+    });
     expect([statuses, rest]).toEqual([[200, 200], '']);
   });
   test('and where there is no GET there is no HEAD', async () => {

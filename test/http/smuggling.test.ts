@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { send } from './raw-client.ts';
+import { type RawOptions, send } from './raw-client.ts';
 import { type Service, startService } from './service.ts';
 import { marker, smugglingCases } from './smuggling-cases.ts';
 
@@ -22,43 +22,34 @@ afterEach(() => {
 const effects = (): number =>
   service.effects.archived.length + service.effects.messages.length + service.effects.created.length;
 
+/** What comes of pieces that are sent one after the other, each once the one before is answered. */
+const outcome = async (pieces: readonly string[], ending: RawOptions) => {
+  const before = effects();
+  const { marked } = service.effects;
+  const isHead = pieces[0]!.startsWith('HEAD ');
+  const { statuses } = await send(service.port, '', { pieces, isHead, inTurn: true, settleMs: 40, ...ending });
+  return { answers: statuses, effects: effects() - before, marked: service.effects.marked - marked };
+};
+
 describe('a request of doubtful framing, followed by a marker', () => {
   test('there are at least fifty cases', () => {
     expect(smugglingCases.length).toBeGreaterThan(50);
   });
 
   // One after the other: the effects are counted.
-  test.each(smugglingCases)(
-    '$name',
-    async ({ bytes, answers, joined = answers, effects: expected = 0, marked = false }) => {
-      for (const isJoined of [false, true]) {
-        const before = effects();
-        const { marked: markedBefore } = service.effects;
-        const due = isJoined ? joined : answers;
-        const pieces = isJoined ? [bytes + marker] : [bytes, marker];
-        // Where no answer is due the connection closes or stays silent.
-        const ending = due.length === 0 ? { closes: true, quietMs: 300 } : { answers: due.length };
-        const isHead = bytes.startsWith('HEAD ');
-        const result = await send(service.port, '', { pieces, isHead, inTurn: true, settleMs: 40, ...ending });
-        const outcome = {
-          answers: result.statuses,
-          effects: effects() - before,
-          marked: service.effects.marked - markedBefore,
-        };
-        expect(outcome, isJoined ? 'in one segment' : 'in two').toEqual({
-          answers: due,
-          effects: expected,
-          marked: marked ? 1 : 0,
-        });
-      }
-      expect(service.effects.archived).not.toContain('hidden');
-    },
-  );
+  test.each(smugglingCases)('$name', async ({ bytes, answers, effects: expected = 0, marked = false }) => {
+    // Where no answer is due the connection closes or stays silent.
+    const due = answers.length === 0 ? { closes: true, quietMs: 300 } : { answers: answers.length };
+    expect(await outcome([bytes, marker], due)).toEqual({ answers, effects: expected, marked: marked ? 1 : 0 });
+    // In one segment the marker ends the connection before anything is done, unless the core has refused what is before it.
+    const joined = await outcome([bytes + marker], { closes: true, quietMs: 300 });
+    expect([joined.effects, joined.marked]).toEqual([0, 0]);
+    expect([[], [400], [505]]).toContainEqual(joined.answers);
+    expect(service.effects.archived).not.toContain('hidden');
+  });
 
-  // The core's list of headers ends at a line without a name, for its own length check and for ours. What follows a POST
-  // is stopped because such a connection closes; a GET cannot be told from an ordinary one. No proxy we know forwards
-  // such a line.
-  test.fails('a nameless header that hides a length on GET', async () => {
+  // The core's list of headers ends at a line without a name, for its own length check and for ours.
+  test('a nameless header that hides a length on GET', async () => {
     const hidden =
       'POST /v1/organization/things/behind-get/archive HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\n\r\n';
     await send(

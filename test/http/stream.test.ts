@@ -1,4 +1,5 @@
 // Lane: middle: it waits for times to pass
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -169,6 +170,71 @@ describe('a stream', () => {
     const { answers } = await send(service.port, post('last-and-fault'), { answers: 1 });
     expect(answers[0]).toMatchObject({ status: 529 });
     expect(answers[0]?.body).not.toContain('the end');
+  });
+
+  test.each([
+    ['pieces of 100 bytes', 100],
+    ['pieces that fill the memory of one write', 8192],
+    ['pieces of 8193 bytes', 8193],
+    ['pieces of 20,000 bytes', 20_000],
+    ['pieces of 70,000 bytes', 70_000],
+  ])('of %s reaches a reader who pauses whole, also what nothing is written after', async (_, size) => {
+    let piece = 0;
+    let goOn = (): void => {};
+    let isBlocked = false;
+    const patient = await startService({}, () => [
+      streamRoute('/v1/messages/numbered', async (sink) => {
+        for (let round = 0; round < 3; round++) {
+          const paused = new Promise<void>((resolve) => {
+            goOn = resolve;
+          });
+          // A few more than fit, as of an upstream that does not stop at once.
+          for (let more = 0; more < 5 && !sink.gone; ) {
+            const text = `${piece++}é `.repeat(size).slice(0, size - 1);
+            if (!sink.write(piece % 2 === 0 ? text : Buffer.from(text, 'latin1'))) more++;
+          }
+          isBlocked = true;
+          await paused;
+        }
+      }),
+    ]);
+    const response = await new Promise<IncomingMessage>((resolve) => {
+      const asking = httpRequest({
+        host: '127.0.0.1',
+        port: patient.port,
+        path: '/v1/messages/numbered',
+        method: 'POST',
+        headers: { authorization: 'Bearer good', 'content-type': 'application/json' },
+      });
+      asking.end('{}');
+      asking.on('response', resolve);
+    });
+    const got: Buffer[] = [];
+    let bytes = 0;
+    response.on('data', (data: Buffer) => {
+      got.push(data);
+      bytes += data.length;
+    });
+    const ended = new Promise((resolve) => response.on('end', resolve));
+    const expected = (): Buffer =>
+      Buffer.concat(
+        Array.from({ length: piece }, (_, i) => {
+          const text = `${i}é `.repeat(size).slice(0, size - 1);
+          return Buffer.from(text, (i + 1) % 2 === 0 ? 'utf8' : 'latin1');
+        }),
+      );
+    for (let round = 0; round < 3; round++) {
+      response.pause();
+      await eventually(() => isBlocked).toBe(true);
+      isBlocked = false;
+      response.resume();
+      const all = expected();
+      await eventually(() => bytes).toBe(all.length);
+      goOn();
+    }
+    await ended;
+    expect(Buffer.concat(got).equals(expected())).toBe(true);
+    await patient.stop();
   });
 
   const chunked = (path: string, body: string): string =>

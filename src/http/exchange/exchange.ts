@@ -40,6 +40,8 @@ const next: Readonly<Record<State, readonly State[]>> = {
   done: [],
 };
 
+const proceed = (exchange: { proceed(): void }): void => exchange.proceed();
+
 /** One request, from its head to the end of its answer. */
 export class Exchange<P> implements Answered, Exchanging, Expiring {
   readonly head: RequestHead;
@@ -50,8 +52,7 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
   private watched: Watched<P> | undefined;
   private state: State = 'receiving';
   /** The start of the present state, or the last progress in it. */
-  private since = 0;
-  private isCounted = false;
+  private since: number;
   /** Bytes of the answer charged to the organization until the request is settled. */
   private heldOfAnswer = 0;
   private lingered = 0;
@@ -64,6 +65,8 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
     this.request = request;
     this.watched = traffic.watch?.begin(head, request.target);
     this.writer = new ResponseWriter(response, this, head, request.family, request.originLines);
+    this.since = this.now();
+    traffic.enter(this);
   }
 
   private may(state: State): boolean {
@@ -80,7 +83,7 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
     } else if (state === 'done') {
       this.settle();
       this.head.forget();
-      if (this.isCounted) this.traffic.leave(this);
+      this.traffic.leave(this);
     }
   }
 
@@ -94,47 +97,41 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
     this.watched = undefined;
   }
 
-  /** In the native callback; answers at once if no body can follow. */
+  /** In the native callback, like `received`: what is to be done is done after it (`ResponseWriter`). */
   start(): void {
-    try {
-      this.open();
-    } catch (error) {
-      this.fail(error);
-    } finally {
-      this.writer.corked = false;
-    }
-  }
-
-  private open(): void {
     const { request, writer } = this;
     request.judge();
     writer.closing = request.isLast;
     if (!request.hasBody) {
       // Called after the whole header block; without a length that is the last byte.
-      this.complete();
+      setImmediate(proceed, this);
       return;
     }
     const refused = request.expectBody();
-    this.waits();
     this.watched?.waits(this.since);
     writer.read();
-    if (refused) this.refuseUnread(refused);
+    if (refused) setImmediate(() => this.refuseUnread(refused));
   }
 
   received(chunk: ArrayBuffer, isLast: boolean): void {
     if (this.state === 'lingering') {
       this.lingered += chunk.byteLength;
-      // Deferred: the answer may still be corked.
       if (isLast || this.lingered > maxLingered) setImmediate(() => this.cut());
     } else if (this.state === 'receiving') {
       if (!isLast) this.since = Math.min(this.now(), this.since + chunk.byteLength / slowestUpload);
-      try {
-        const refused = this.request.receive(chunk, isLast);
-        if (refused) this.refuseUnread(refused);
-        else if (isLast) this.complete();
-      } catch (error) {
-        this.fail(error);
-      }
+      const refused = this.request.receive(chunk, isLast);
+      if (refused) setImmediate(() => this.refuseUnread(refused));
+      else if (isLast) setImmediate(proceed, this);
+    }
+  }
+
+  /** The request has arrived whole. */
+  proceed(): void {
+    if (this.state !== 'receiving') return;
+    try {
+      this.complete();
+    } catch (error) {
+      this.fail(error);
     }
   }
 
@@ -192,7 +189,7 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
       .catch((error: unknown) => this.report(error));
   }
 
-  private fail(error: unknown): void {
+  fail(error: unknown): void {
     this.refuse(refusalOf(error, this.head.requestId));
   }
 
@@ -251,11 +248,7 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
   }
 
   waits(): void {
-    this.writer.listen();
     this.since = this.now();
-    if (this.isCounted) return;
-    this.isCounted = true;
-    this.traffic.enter(this);
   }
 
   left(): void {

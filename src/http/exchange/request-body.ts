@@ -40,9 +40,8 @@ export class RequestBody {
       this.dropped = size;
       return refused;
     }
-    // A body in one piece is parsed in place.
-    if (isLast && this.size === 0) this.buffer = Buffer.from(chunk);
-    else this.copy(new Uint8Array(chunk), size);
+    if (isLast && this.size === 0) this.buffer = Buffer.allocUnsafe(size);
+    this.copy(new Uint8Array(chunk), size);
     this.size = size;
     return undefined;
   }

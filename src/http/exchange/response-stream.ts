@@ -11,8 +11,13 @@ interface Streaming {
 /** In uWebSockets, for one slow reader. */
 const maxWaiting = 1024 * 1024;
 
-/** Held back for the end: within the cork buffer, so without backpressure. */
-const maxHeld = 8 * 1024;
+/**
+ * Of a piece: with its head within the cork buffer, of which uWebSockets loses what does not fit where the reader is
+ * slow. Also of what is held back for the end.
+ */
+const maxPiece = 8 * 1024;
+
+const nothing = (): void => {};
 
 const sizeOf = (chunk: string | Uint8Array): number =>
   typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
@@ -29,6 +34,8 @@ export class ResponseStream implements Sink {
   begun = false;
   #waiting = 0;
   hasBlocked = false;
+  /** The response is invalid. */
+  ended = false;
   #drained: (() => void)[] = [];
   #next: string | Uint8Array = '';
   #last: string | Uint8Array = '';
@@ -56,13 +63,21 @@ export class ResponseStream implements Sink {
         return true;
       }
     }
-    this.#next = chunk;
-    this.#response.cork(this.#send);
+    if (chunk.length * 3 <= maxPiece) {
+      this.#next = chunk;
+      this.#response.cork(this.#send);
+    } else {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      for (let from = 0; from < bytes.length; from += maxPiece) {
+        this.#next = bytes.subarray(from, from + maxPiece);
+        this.#response.cork(this.#send);
+      }
+    }
     return this.blockedSince === undefined;
   }
 
   last(chunk: string | Uint8Array): void {
-    if (this.blockedSince === undefined && sizeOf(chunk) <= maxHeld) this.#last = chunk;
+    if (this.blockedSince === undefined && sizeOf(chunk) <= maxPiece) this.#last = chunk;
     else this.write(chunk);
   }
 
@@ -94,10 +109,17 @@ export class ResponseStream implements Sink {
   };
 
   readonly #writable = (): boolean => {
+    setImmediate(this.#goOn);
+    return true;
+  };
+
+  readonly #goOn = (): void => {
+    if (this.#owner.gone || this.ended) return;
+    // With a listener uWebSockets leaves it to the next write to send what waits.
+    this.#response.cork(nothing);
     this.blockedSince = undefined;
     this.#waiting = 0;
     this.wake();
-    return true;
   };
 
   drained(): Promise<void> {

@@ -18,6 +18,8 @@ export interface Answered {
   begins(status: number): void;
   /** The answer takes longer than this turn; called again when its reader has taken some of it. */
   waits(): void;
+  /** An error in a native callback. */
+  fail(error: unknown): void;
   /** `lingering`: the answer is complete for the client alone; `done`: the response is invalid from now on. */
   enter(state: 'answering' | 'lingering' | 'done'): void;
   /** The client left, or the connection was cut. */
@@ -35,7 +37,12 @@ const lots = 16;
 const json = 'application/json';
 const isDrawn = (): boolean => Math.random() * lots < 1;
 
-/** The only owner of uWebSockets' response: writes inside cork, and never after the end. */
+/**
+ * The only owner of uWebSockets' response: writes inside cork, never after the end, and never in a native callback or
+ * its microtasks. There an answer above the cork buffer, or the last of a connection, may close the socket while
+ * uWebSockets goes on to parse what follows on it; and it loses what does not fit into the cork buffer of a client that
+ * does not read. While an answer waits for its turn, a further request on its connection ends the connection.
+ */
 export class ResponseWriter {
   private readonly response: HttpResponse;
   private readonly owner: Answered;
@@ -47,12 +54,9 @@ export class ResponseWriter {
   gone = false;
   /** This answer is the last of its connection. */
   closing = false;
-  /** True in native callbacks, where uWebSockets has corked the socket. */
-  corked = true;
   stream: ResponseStream | undefined;
   /** More of the body is coming. */
   private arriving = false;
-  private listening = false;
   private paused = false;
 
   constructor(response: HttpResponse, owner: Answered, head: Head, family: Family, originLines: string) {
@@ -62,13 +66,8 @@ export class ResponseWriter {
     this.requestId = head.requestId;
     this.family = family;
     this.originLines = originLines;
-  }
-
-  /** Notices the client's leaving; needed wherever the response outlives a native callback. */
-  listen(): void {
-    if (this.listening) return;
-    this.listening = true;
-    this.response.onAborted(() => {
+    // Without it uWebSockets ends the process where a native callback returns before the answer.
+    response.onAborted(() => {
       try {
         this.gone = true;
         this.owner.left();
@@ -83,9 +82,11 @@ export class ResponseWriter {
     this.arriving = true;
     this.response.onData((chunk, isLast) => {
       if (isLast) this.arriving = false;
-      this.corked = true;
-      this.owner.received(chunk, isLast);
-      this.corked = false;
+      try {
+        this.owner.received(chunk, isLast);
+      } catch (error) {
+        setImmediate(() => this.owner.fail(error));
+      }
     });
   }
 
@@ -150,37 +151,21 @@ export class ResponseWriter {
     else if (this.arriving && typeof data === 'string')
       this.sendPending(status, earlyAnswer(block, isBare ? '' : data));
     else if (this.closing) this.sendAsLast(status, block, isBare ? '' : data);
-    else if (this.corked) this.sendWhole(status, block, data);
     else this.response.cork(() => this.sendWhole(status, block, data));
   }
 
   /** Complete for the client, while the connection stays for the rest of its request. */
   private sendPending(status: number, text: string): void {
-    this.listen();
-    if (this.corked) this.writeHead(status, text);
-    else this.response.cork(() => this.writeHead(status, text));
+    this.response.cork(() => this.writeHead(status, text));
     this.owner.enter('lingering');
   }
 
-  /**
-   * Writes a connection's last answer in a later turn. In a native callback or its microtasks uWebSockets corks the
-   * answer and serves the next request of the segment; while this one is unanswered, the next request ends the
-   * connection instead.
-   */
   private sendAsLast(status: number, block: string, data: string | Uint8Array): void {
-    this.owner.waits();
-    setImmediate(() => {
-      if (this.gone) return;
-      try {
-        this.response.cork(() => {
-          this.writeHead(status, block);
-          this.response.end(data, true);
-        });
-      } catch (error) {
-        this.owner.report(error);
-      }
-      this.owner.enter('done');
+    this.response.cork(() => {
+      this.writeHead(status, block);
+      this.response.end(data, true);
     });
+    this.owner.enter('done');
   }
 
   private sendWhole(status: number, block: string, data: string | Uint8Array): void {
@@ -206,15 +191,17 @@ export class ResponseWriter {
   private sendRest(data: Uint8Array): void {
     this.owner.waits();
     this.response.onWritable((offset) => {
-      try {
-        this.owner.waits();
-        const [isTaken, isComplete] = this.response.tryEnd(data.subarray(offset), data.length);
-        if (isComplete) this.owner.enter('done');
-        return isTaken;
-      } catch (error) {
-        this.owner.report(error);
-        return true;
-      }
+      setImmediate(() => this.sendFrom(offset, data));
+      return true;
+    });
+  }
+
+  private sendFrom(offset: number, data: Uint8Array): void {
+    if (this.gone) return;
+    this.owner.waits();
+    this.response.cork(() => {
+      const [, isDone] = this.response.tryEnd(data.subarray(offset), data.length);
+      if (isDone) this.owner.enter('done');
     });
   }
 
@@ -258,6 +245,7 @@ export class ResponseWriter {
         stream.sendLast();
         this.response.end();
       });
+      stream.ended = true;
       this.owner.enter('done');
     }
   }

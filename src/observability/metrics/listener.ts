@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { listenReason } from '../../http/listen/port.ts';
 
@@ -16,7 +16,16 @@ export const serveMetrics = async (
   registry: Pick<Registry, 'metrics' | 'contentType'>,
 ): Promise<MetricsListener> => {
   const limits = { requestTimeout: patienceMs, headersTimeout: patienceMs, keepAliveTimeout: 60_000 };
+  const busy = new WeakSet<Socket>();
   const server = createServer(limits, (request, response) => {
+    const { socket } = request;
+    // As on the other port: Node would read, and answer, all that a connection sends before it takes an answer.
+    if (busy.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    busy.add(socket);
+    response.on('close', () => busy.delete(socket));
     const [path] = (request.url ?? '').split('?', 1);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (path !== '/metrics' || !isRead) {

@@ -20,7 +20,7 @@ const runTests = (
   const folder = mkdtempSync(join(tmpdir(), 'weir-gate-'));
   const file = join(folder, 'report.json');
   const [program, ...args] = command;
-  const options = ['--reporter=dot', '--reporter=./test/gate/reporter.ts', '--passWithNoTests'];
+  const options = ['--reporter=dot', '--reporter=./test/gate/reporter.ts'];
   const { status } = spawnSync(program!, [...args, '--', ...files, ...options], {
     cwd,
     env: { ...process.env, PATH: path, GATE_REPORT: file },

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symli
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 /** `.ci/run --only` of a project that has the test files of this test, and all else from here. */
 
@@ -57,22 +57,39 @@ const runsOf = (path: string): number => {
   return existsSync(file) ? readFileSync(file).length : 0;
 };
 
-const ciRun = (...args: string[]): Promise<{ status: number; closing: string[]; counts: string }> =>
-  new Promise((resolve) => {
-    // What this runner tells its own processes is not for those of another.
-    const { PATH, HOME } = process.env;
-    const env = { PATH, HOME, FIXTURES: join(folder, 'state') };
-    execFile('bash', ['.ci/run', ...args], { cwd: project, env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
-      const lines = stdout.trimEnd().split('\n');
+interface Ended {
+  readonly status: number;
+  /** The lines behind the slowest files and before the last one; how long steps took is replaced. */
+  readonly closing: string[];
+  readonly counts: string;
+}
+
+/** @param shims commands that are found before those of this machine, each a line of a shell */
+const ciRun = (args: readonly string[], shims: Readonly<Record<string, string>> = {}): Promise<Ended> => {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin, { recursive: true });
+  for (const [name, line] of Object.entries(shims))
+    writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  // What this runner tells its own processes is not for those of another.
+  const { PATH, HOME } = process.env;
+  const env = { PATH: `${bin}:${PATH}`, HOME, FIXTURES: join(folder, 'state') };
+  return new Promise((resolve) => {
+    execFile('bash', ['.ci/run', ...args], { cwd: project, env, maxBuffer: 2 ** 26 }, (error, stdout) => {
+      const lines = stdout
+        .trimEnd()
+        .replace(/ \d+ s(?=,|\n|$)/g, ' N s')
+        .split('\n');
       const closing = lines.slice(lines.findLastIndex((line) => line.startsWith('slowest files: ')) + 1, -1);
-      const status = error ? Number(error.code) : 0;
-      resolve({
-        status,
-        closing: closing.filter((line) => !line.startsWith('steps: ')),
-        counts: lines.at(-1) ?? stderr,
-      });
+      resolve({ status: error ? Number(error.code) : 0, closing, counts: lines.at(-1)! });
     });
   });
+};
+
+/** The lines about tests of a run of some files. */
+const only = async (...files: string[]): Promise<Ended> => {
+  const ended = await ciRun(['--only', ...files]);
+  return { ...ended, closing: ended.closing.filter((line) => !line.startsWith('steps: ')).toSorted() };
+};
 
 const said = "expected 'wrong' to be 'right' // Object.is equality";
 const fault = 'a wrong value is a fault here, whatever a second look says';
@@ -84,8 +101,8 @@ test('a file that is red once is unsteady, and one that is red again or whose ro
   const always = fixture('test/http/always.test.ts', 'true');
   const third = fixture('test/http/third.test.ts', 'n % 3 === 1');
   const limits = fixture('test/limits/once.test.ts', 'n === 1');
-  const { status, closing, counts } = await ciRun('--only', once, late, always, third, limits);
-  expect(closing.toSorted()).toEqual([
+  const { status, closing, counts } = await only(once, late, always, third, limits);
+  expect(closing).toEqual([
     `failed: ${always} › a value: ${said} (look 1 of 5: ${said})`,
     `failed: ${third} › a value: ${said} (look 3 of 5: ${said})`,
     `failed: ${limits} › a value: ${said} (${fault})`,
@@ -105,8 +122,8 @@ test('a run passes in which files were unsteady: a hook, the loading of a file, 
     "if (isRed) throw new Error('no module');\ntest('one', () => {});",
   );
   const shared = fixture('test/http/shared.test.ts', 'n === 1', wrong, '// Lane: fast: a fixture');
-  const { status, closing, counts } = await ciRun('--only', hook, loading, shared);
-  expect(closing.toSorted()).toEqual([
+  const { status, closing, counts } = await only(hook, loading, shared);
+  expect(closing).toEqual([
     `unsteady: ${hook} › those › (hook): no stage`,
     `unsteady: ${loading} › (import or hook): no module`,
     `unsteady: ${shared} › a value: ${said}`,
@@ -118,17 +135,15 @@ test('a run passes in which files were unsteady: a hook, the loading of a file, 
 
 test('a fast file that is red again in its whole lane alone has failed', async () => {
   const leaking = fixture('test/http/leaking.test.ts', '[1, 4].includes(n)', wrong, '// Lane: fast: a fixture');
-  const { status, closing } = await ciRun('--only', leaking);
+  const { status, closing } = await only(leaking);
   expect(closing).toEqual([`failed: ${leaking} › a value: ${said} (look 3 of 3, with its whole lane: ${said})`]);
   expect([status, runsOf(leaking)]).toEqual([1, 4]);
 });
 
 test('six files that are red once have failed', async () => {
   const six = Array.from({ length: 6 }, (_, i) => fixture(`test/http/once-${i}.test.ts`, 'n === 1'));
-  const { status, closing, counts } = await ciRun('--only', ...six);
-  expect(closing.toSorted()).toEqual(
-    six.map((path) => `failed: ${path} › a value: ${said} (more than 5 files failed)`),
-  );
+  const { status, closing, counts } = await only(...six);
+  expect(closing).toEqual(six.map((path) => `failed: ${path} › a value: ${said} (more than 5 files failed)`));
   expect([status, counts]).toEqual([1, '0 passed, 6 failed, 0 skipped']);
   expect(six.map(runsOf)).toEqual([1, 1, 1, 1, 1, 1]);
 });
@@ -146,7 +161,7 @@ test.each([
     'n === 1',
     `${wrong}\ntest('other', async () => { ${line} await new Promise((resolve) => setTimeout(resolve, 50)); });`,
   );
-  const { status, closing, counts } = await ciRun('--only', path);
+  const { status, closing, counts } = await only(path);
   expect(closing).toEqual(expect.arrayContaining([expect.stringMatching(message), 'failed step: npm test']));
   expect(status).toBe(1);
   expect(counts).not.toMatch(/ 0 failed/);
@@ -159,13 +174,13 @@ test('the second look has the environment of the first', async () => {
     `${wrong}\nappendFileSync(process.env.FIXTURES + '/seen', process.env.WEIR_EVENTSTORE + ' ');`,
     '// Lane: middle: a fixture',
   );
-  const { status, closing } = await ciRun('--only', archive);
+  const { status, closing } = await only(archive);
   expect(closing).toEqual([`unsteady: ${archive} › a value: ${said}`]);
   expect([status, readFileSync(join(folder, 'state/seen'), 'utf8')]).toEqual([0, ` ${'tls '.repeat(6)}`]);
 });
 
 test('a name of no test file ends it', async () => {
-  expect((await ciRun('--only', 'test/none.test.ts')).status).toBe(2);
+  expect((await only('test/none.test.ts')).status).toBe(2);
 });
 
 test('files that measure time run one at a time, when the others are over', async () => {
@@ -176,7 +191,7 @@ test('files that measure time run one at a time, when the others are over', asyn
     fixture(`test/http/${name}.test.ts`, 'false', body(name), '// Lane: fast, timed: a fixture'),
   );
   const others = ['y', 'z'].map((name) => fixture(`test/http/${name}.test.ts`, 'false', body(name)));
-  expect((await ciRun('--only', ...timed, ...others)).counts).toBe('5 passed, 0 failed, 0 skipped');
+  expect((await only(...timed, ...others)).counts).toBe('5 passed, 0 failed, 0 skipped');
   const order = readFileSync(join(folder, 'state/log'), 'utf8').trimEnd().split(' ');
   expect(order.slice(0, 4).toSorted()).toEqual(['y', 'y', 'z', 'z']);
   const pairs = [0, 2, 4].map((i) =>
@@ -186,4 +201,62 @@ test('files that measure time run one at a time, when the others are over', asyn
       .join(''),
   );
   expect(pairs.toSorted()).toEqual(['aa', 'bb', 'cc']);
+});
+
+describe('a whole run', () => {
+  const installing = (line: string): string => {
+    const npm = process.env
+      .PATH!.split(':')
+      .map((dir) => join(dir, 'npm'))
+      .find(existsSync);
+    return `if [ "$1" = install ]; then ${line}; else exec ${npm} "$@"; fi`;
+  };
+  const rewriteScripts = (over: Readonly<Record<string, string>>): void => {
+    const file = join(project, 'package.json');
+    const { scripts, ...about } = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...about, scripts: { ...scripts, ...over } }));
+  };
+  const whole = (...args: string[]): Promise<Ended> => ciRun(args, { npm: installing('true'), uname: 'echo Plan 9' });
+
+  test('names at its end what has failed, was unsteady or could not be judged, and has the daily lane with --all', async () => {
+    rewriteScripts({ check: 'false', bench: "echo 'NOT JUDGED: the machine is uneven.' #" });
+    mkdirSync(join(project, 'bench'));
+    writeFileSync(join(project, 'bench/baseline.json'), '{}');
+    const once = fixture('test/http/once.test.ts', 'n === 1');
+    const limits = fixture('test/limits/once.test.ts', 'n === 1', wrong, '// Lane: rest: a fixture');
+    const daily = fixture('test/deploy/daily.test.ts', 'false', wrong, '// Lane: daily: a fixture');
+    const notJudged = [
+      'bench gate: NOT JUDGED: the machine is uneven.',
+      'end to end on Node 22: NOT JUDGED: it needs Linux on x64',
+    ];
+    const plain = await whole();
+    expect(plain.closing).toEqual([
+      `failed: ${limits} › a value: ${said} (${fault})`,
+      `unsteady: ${once} › a value: ${said}`,
+      'failed step: check',
+      ...notJudged,
+      'steps: install N s, check N s, npm test N s, npm run test:rest N s, bench gate N s, second look N s',
+    ]);
+    expect([plain.status, plain.counts]).toEqual([1, '1 passed, 2 failed, 0 skipped']);
+    rewriteScripts({ check: 'true' });
+    const all = await whole('--all');
+    expect(all.closing).toEqual([
+      ...notJudged,
+      'steps: install N s, check N s, npm test N s, npm run test:rest N s, npm run test:daily N s, bench gate N s, second look N s',
+    ]);
+    expect([all.status, all.counts]).toEqual([0, '3 passed, 0 failed, 0 skipped']);
+    expect(runsOf(daily)).toBe(1);
+  });
+
+  test('fails where a lane has no tests', async () => {
+    rewriteScripts({ check: 'true' });
+    fixture('test/http/one.test.ts', 'false');
+    const { status, closing } = await whole();
+    expect([status, closing]).toEqual([1, expect.arrayContaining(['failed step: npm run test:rest'])]);
+  });
+
+  test('ends where nothing could be installed', async () => {
+    const { status, counts } = await ciRun([], { npm: installing('false') });
+    expect([status, counts]).toEqual([1, '0 passed, 1 failed, 0 skipped']);
+  });
 });

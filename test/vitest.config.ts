@@ -17,6 +17,7 @@ const slowest = [
   'torture/traffic',
   'torture/gateway',
   'torture/models',
+  'gate/gate',
   'e2e/audit-log',
   'e2e/full-disk',
   'e2e/durability',

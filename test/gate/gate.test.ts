@@ -31,6 +31,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+const fast = '// Lane: fast: a fixture';
 const wrong = "test('a value', () => expect(isRed ? 'wrong' : 'right').toBe('right'));";
 
 /** A test file that is red in those of its runs that a condition on `n`, their number from 1 on, names. */
@@ -113,15 +114,16 @@ test('a file that is red once is unsteady, and one that is red again or whose ro
   expect([once, late, always, third, limits].map(runsOf)).toEqual([6, 6, 2, 4, 1]);
 });
 
-test('a run passes in which files were unsteady: a hook, the loading of a file, a test in a shared process', async () => {
+test('a run passes in which fast files were unsteady: a hook, the loading of a file, a test', async () => {
   const body = "beforeAll(() => { if (isRed) throw new Error('no stage\\nfor it'); }); test('one', () => {});";
-  const hook = fixture('test/http/hook.test.ts', 'n === 1', `describe('those', () => { ${body} });`);
+  const hook = fixture('test/http/hook.test.ts', 'n === 1', `describe('those', () => { ${body} });`, fast);
   const loading = fixture(
     'test/http/loading.test.ts',
     'n === 1',
     "if (isRed) throw new Error('no module');\ntest('one', () => {});",
+    fast,
   );
-  const shared = fixture('test/http/shared.test.ts', 'n === 1', wrong, '// Lane: fast: a fixture');
+  const shared = fixture('test/http/shared.test.ts', 'n === 1', wrong, fast);
   const { status, closing, counts } = await only(hook, loading, shared);
   expect(closing).toEqual([
     `unsteady: ${hook} › those › (hook): no stage`,
@@ -129,12 +131,12 @@ test('a run passes in which files were unsteady: a hook, the loading of a file, 
     `unsteady: ${shared} › a value: ${said}`,
   ]);
   expect([status, counts]).toEqual([0, '3 passed, 0 failed, 0 skipped']);
-  // The whole lane has the others too.
-  expect([hook, loading, shared].map(runsOf)).toEqual([7, 7, 4]);
+  // The whole lane is run once for all of them.
+  expect([hook, loading, shared].map(runsOf)).toEqual([4, 4, 4]);
 });
 
 test('a fast file that is red again in its whole lane alone has failed', async () => {
-  const leaking = fixture('test/http/leaking.test.ts', '[1, 4].includes(n)', wrong, '// Lane: fast: a fixture');
+  const leaking = fixture('test/http/leaking.test.ts', '[1, 4].includes(n)', wrong, fast);
   const { status, closing } = await only(leaking);
   expect(closing).toEqual([`failed: ${leaking} › a value: ${said} (look 3 of 3, with its whole lane: ${said})`]);
   expect([status, runsOf(leaking)]).toEqual([1, 4]);
@@ -222,7 +224,7 @@ describe('a whole run', () => {
     rewriteScripts({ check: 'false', bench: "echo 'NOT JUDGED: the machine is uneven.' #" });
     mkdirSync(join(project, 'bench'));
     writeFileSync(join(project, 'bench/baseline.json'), '{}');
-    const once = fixture('test/http/once.test.ts', 'n === 1');
+    const once = fixture('test/http/once.test.ts', 'n === 1', wrong, fast);
     const limits = fixture('test/limits/once.test.ts', 'n === 1', wrong, '// Lane: rest: a fixture');
     const daily = fixture('test/deploy/daily.test.ts', 'false', wrong, '// Lane: daily: a fixture');
     const notJudged = [

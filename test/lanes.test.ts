@@ -11,9 +11,11 @@ test('each file is in one lane', () => {
   expect(new Set(files.map(({ path }) => path)).size).toBe(files.length);
   expect(files).toEqual(
     expect.arrayContaining([
-      { path: 'test/lanes.test.ts', lane: 'fast', alone: false },
-      { path: 'test/e2e/startup.test.ts', lane: 'middle', alone: false },
-      { path: 'test/torture/disk.test.ts', lane: 'rest', alone: true },
+      { path: 'test/lanes.test.ts', lane: 'fast', alone: false, timed: false },
+      { path: 'test/e2e/startup.test.ts', lane: 'middle', alone: false, timed: false },
+      { path: 'test/torture/disk.test.ts', lane: 'rest', alone: true, timed: false },
+      { path: 'test/deploy/package.test.ts', lane: 'daily', alone: false, timed: false },
+      { path: 'test/threads/deadline.test.ts', lane: 'fast', alone: false, timed: true },
     ]),
   );
 });

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { type Lane, type TestFile, testFiles } from './support/lanes.ts';
+import { isAtStore, type Lane, type TestFile, testFiles } from './support/lanes.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -17,8 +17,8 @@ const slowest = [
   'torture/traffic',
   'torture/gateway',
   'torture/models',
+  'gate/gate',
   'e2e/audit-log',
-  'e2e/cluster',
   'e2e/full-disk',
   'e2e/durability',
   'cli/store',
@@ -40,18 +40,8 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-/**
- * With WEIR_EVENTSTORE=tls these are run over TLS, in projects of the rest: what a gateway writes to its store, reads, follows and
- * deletes there, and how clients do so. What else is asked of a gateway does not depend on where its events are.
- */
+/** With WEIR_EVENTSTORE=tls those at a store are run over TLS, in projects of the rest. */
 const overTls = process.env.WEIR_EVENTSTORE === 'tls';
-const atStore = [
-  ...['append', 'delete', 'read', 'resume', 'sizes', 'subscribe', 'successor'].map((name) => `contract/${name}`),
-  ...['access-records', 'archive', 'audit', 'deleted-stream', 'operating', 'rotation', 'walkthrough'].map(
-    (name) => `e2e/${name}`,
-  ),
-].map((name) => `test/${name}.test.ts`);
-const isAtStore = ({ path }: TestFile): boolean => atStore.includes(path);
 
 const files = testFiles();
 
@@ -66,32 +56,50 @@ const parts: readonly Part[] = [
   { name: 'fast', lane: 'fast', has: ({ lane }) => lane === 'fast' },
   { name: 'middle', lane: 'middle', has: (file) => file.lane === 'middle' && !(overTls && isAtStore(file)) },
   { name: 'rest', lane: 'rest', has: ({ lane }) => lane === 'rest' },
+  { name: 'daily', lane: 'daily', has: ({ lane }) => lane === 'daily' },
   ...(overTls ? [{ name: 'rest-tls', lane: 'rest', tls: true, has: isAtStore } as const] : []),
 ];
 
-/** The files of a part that have a process of their own, or those that hand one on: what loads the same modules loads them once. */
-const project = ({ name, lane, tls = false, has }: Part, alone: boolean): TestProjectInlineConfiguration => ({
-  root,
-  test: {
-    name: alone ? `${name}-alone` : name,
-    include: files.filter((file) => file.alone === alone && has(file)).map(({ path }) => path),
-    isolate: alone,
-    env: { WEIR_EVENTSTORE: tls ? 'tls' : '' },
-    // What starts a gateway starts the one that is built.
-    globalSetup: [
-      ...(lane === 'fast' ? [] : ['test/support/build.ts']),
-      ...(tls && alone ? ['test/support/foreign-store.ts'] : []),
-    ],
-    setupFiles: [
-      'test/support/patience.ts',
-      'test/support/properties.ts',
-      lane === 'fast' ? 'test/support/no-processes.ts' : 'test/support/leave-nothing.ts',
-    ],
-    expect: { poll: { timeout: 10_000 } },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-  },
-});
+/**
+ * The files of a part that hand their process on (what loads the same modules loads them once), those that have one of their
+ * own, and those that measure time: each of them runs with nothing beside it, when the others are over.
+ */
+const projects = ({ name, lane, tls = false, has }: Part): TestProjectInlineConfiguration[] => {
+  const own = files.filter(has);
+  const project = (kind: string, included: readonly TestFile[]): TestProjectInlineConfiguration => ({
+    root,
+    test: {
+      name: `${name}${kind}`,
+      include: included.map(({ path }) => path),
+      isolate: kind !== '',
+      ...(kind === '-timed' && { maxWorkers: 1, sequence: { groupOrder: 1 } }),
+      env: { WEIR_EVENTSTORE: tls ? 'tls' : '' },
+      // What starts a gateway starts the one that is built.
+      globalSetup: [
+        ...(lane === 'fast' ? [] : ['test/support/build.ts']),
+        ...(tls && kind !== '' ? ['test/support/foreign-store.ts'] : []),
+      ],
+      setupFiles: [
+        'test/support/patience.ts',
+        'test/support/properties.ts',
+        lane === 'fast' ? 'test/support/no-processes.ts' : 'test/support/leave-nothing.ts',
+      ],
+      expect: { poll: { timeout: 20_000 } },
+      testTimeout: 30_000,
+      hookTimeout: 30_000,
+    },
+  });
+  const kinds: readonly [string, (file: TestFile) => boolean][] = [
+    ['', ({ alone, timed }) => !alone && !timed],
+    ['-alone', ({ alone }) => alone],
+    ['-timed', ({ timed }) => timed],
+  ];
+  // Each project takes a moment to begin; a part has one at least.
+  return kinds
+    .map(([kind, isOf]) => [kind, own.filter(isOf)] as const)
+    .filter(([kind, included]) => kind === '' || included.length > 0)
+    .map(([kind, included]) => project(kind, included));
+};
 
 export default defineConfig({
   root,
@@ -99,6 +107,6 @@ export default defineConfig({
     // Tests that start servers mostly wait for them: twice as many files at a time as there are cores.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: SlowestFirst },
-    projects: parts.flatMap((part) => [project(part, false), project(part, true)]),
+    projects: parts.flatMap(projects),
   },
 });

@@ -1,4 +1,4 @@
-// Lane: rest: an event store of several nodes, or of others
+// Lane: rest, timed: an event store of several nodes, whose clients give up the slow ones
 import { cpSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

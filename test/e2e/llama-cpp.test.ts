@@ -1,4 +1,4 @@
-// Lane: rest, alone: a server of models in Python
+// Lane: daily, alone: a server of models in Python
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

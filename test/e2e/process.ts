@@ -4,7 +4,7 @@ export * from '../support/weir-process.ts';
 export const eventually = async <T>(
   holds: () => T | undefined | Promise<T | undefined>,
   describe: () => string = () => 'it did not come to pass',
-  withinMs = 15_000,
+  withinMs = 25_000,
 ): Promise<T> => {
   const end = performance.now() + withinMs;
   for (;;) {

@@ -1,4 +1,4 @@
-// Lane: rest, alone: a client in Python
+// Lane: daily, alone: a client in Python
 import { beforeAll, describe, test, vi } from 'vitest';
 import { createAdminKey, createKey, createProject } from './calls.ts';
 import { hunt, installed } from './schemathesis.ts';

@@ -1,3 +1,4 @@
+// Lane: middle, timed: its clients ping, and give up a store that is slow to answer
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import shared from '@eventstore/db-client/generated/shared_pb.js';

@@ -1,4 +1,4 @@
-// Lane: rest, alone: a process of an event store for each test
+// Lane: rest, timed: a process of an event store for each test, which is given up within fractions of a second
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

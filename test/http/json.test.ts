@@ -1,3 +1,4 @@
+// Lane: fast, timed: it measures how long bodies take
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { Refused } from '../../src/http/refused.ts';

@@ -1,3 +1,4 @@
+// Lane: fast, timed: it measures how long a thread waits
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Lane: rest: it installs generators, and compiles what they make
+// Lane: daily: it installs generators, and compiles what they make
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Server, startServer } from '../server.ts';
 import { csharpTypes, heyApi, java, openapiTypescript, type Round } from './generated.ts';

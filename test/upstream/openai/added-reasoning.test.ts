@@ -1,3 +1,4 @@
+// Lane: fast, timed: it measures a deadline
 import { json } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import type { GenerateOptions, GenerateRequest, PassedRequest } from '../../../src/data/upstream/port.ts';

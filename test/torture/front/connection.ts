@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import type { Random } from '../random.ts';
 import { type Answer, AnswerReader, headerOf } from './answers.ts';
@@ -15,6 +16,31 @@ export const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await turn();
 };
 
+/** Passes the bytes of a socket on: one that TLS has taken over cannot be reset. */
+class Passing extends Duplex {
+  private readonly raw: Socket;
+  constructor(raw: Socket) {
+    super();
+    this.raw = raw;
+    raw.on('data', (piece) => this.push(piece) || raw.pause());
+    raw.on('end', () => this.push(null));
+    raw.on('close', () => this.destroy());
+  }
+  override _read(): void {
+    this.raw.resume();
+  }
+  override _write(piece: Buffer, _: string, done: () => void): void {
+    this.raw.write(piece, () => done());
+  }
+  override _final(done: () => void): void {
+    this.raw.end(done);
+  }
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.raw.destroy();
+    done(error);
+  }
+}
+
 /** What the answers of one connection show. */
 class Judge {
   private readonly asked: readonly Asked[];
@@ -25,10 +51,12 @@ class Judge {
   private current: Asked | undefined;
   /** Why no other answer may come; undefined while one may. */
   private lastBy: string | undefined;
+  private readonly isTorn: boolean;
   answers = 0;
 
   constructor(asked: readonly Asked[], complain: (what: string) => void) {
     this.asked = asked;
+    this.isTorn = asked.some(({ isTorn }) => isTorn);
     this.complain = complain;
     this.reader = new AnswerReader(
       (answer) => this.begins(answer),
@@ -37,7 +65,7 @@ class Judge {
     );
   }
 
-  get isOver(): boolean {
+  private get isOver(): boolean {
     return this.lastBy !== undefined || this.next >= this.asked.length;
   }
 
@@ -57,11 +85,10 @@ class Judge {
     if (this.lastBy !== undefined) this.complain(`an answer ${status} came behind ${this.lastBy}`);
     this.lastBy = headerOf(answer, 'connection') === 'close' ? 'one that says close' : undefined;
     const wasTorn = this.next > 0 && this.asked[this.next - 1]!.isTorn;
-    // The server's core refuses what it cannot read by a page of its own, and ends the connection. That may also be a
-    // version of HTTP that comes in two segments.
-    const isPage =
-      headerOf(answer, 'content-type') === undefined && (status === 400 || status === 431 || status === 505);
-    if (isPage && (status === 505 || wasTorn || this.asked[this.next]?.isTorn)) {
+    // The server's core refuses what it cannot read by a page of its own, before answers that it has not sent, and ends
+    // the connection. That may also be a version of HTTP that comes in two segments.
+    const isPage = [400, 431, 505].includes(status) && headerOf(answer, 'request-id') === undefined;
+    if (isPage && (status === 505 || this.isTorn)) {
       this.lastBy = 'a page of the core';
       this.current = undefined;
       return { isBodyless: false };
@@ -140,7 +167,7 @@ export class Connection {
     this.raw = typeof at === 'string' ? connect(at) : connect(at, '127.0.0.1').setNoDelay(true);
     this.isTcp = typeof at === 'number';
     this.raw.on('error', () => {});
-    this.socket = isTls ? connectTls({ socket: this.raw, rejectUnauthorized: false }) : this.raw;
+    this.socket = isTls ? connectTls({ socket: new Passing(this.raw), rejectUnauthorized: false }) : this.raw;
     this.socket.on('error', () => {});
     this.ended = new Promise((resolve) =>
       this.socket.once('close', () => {
@@ -150,7 +177,7 @@ export class Connection {
       }),
     );
     const answered = new Promise<void>((resolve) => {
-      this.heard = () => (this.hasEnded || this.judge?.isOver) && resolve();
+      this.heard = () => (this.hasEnded || this.judge?.awaited === undefined) && resolve();
     });
     this.answered = answered;
     const opened = new Promise<void>((resolve) =>

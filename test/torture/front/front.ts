@@ -43,7 +43,7 @@ class Round {
   private readonly site: Site;
   private readonly figures: Figures;
   private readonly lag: ReturnType<typeof lagging>;
-  private ended: string | undefined;
+  private hasEnded = false;
   private isQuiet = false;
   private isEnding = false;
   private question = 0;
@@ -53,18 +53,18 @@ class Round {
     this.site = site;
     this.figures = figures;
     this.lag = lagging(scene);
-    site.gateway.onEnd((words) => {
-      this.ended = words;
-      complain(figures, `the gateway has ended: ${words.slice(-1_000)}`);
+    site.gateway.onEnd(() => {
+      this.hasEnded = true;
+      complain(figures, `the gateway has ended: ${site.words()}`);
     });
   }
 
   private get isOver(): boolean {
-    return this.ended !== undefined;
+    return this.hasEnded;
   }
 
   private wrong(what: string): void {
-    if (this.ended === undefined) complain(this.figures, what);
+    if (!this.hasEnded) complain(this.figures, what);
   }
 
   /** Health on a new connection, again and again. */
@@ -162,7 +162,7 @@ class Round {
     const stopped = this.site.gateway.stop();
     const how = await Promise.race([exited, waited]);
     clearTimeout(late);
-    if (how !== '0') complain(this.figures, `at SIGTERM the gateway ended with ${how}`);
+    if (how !== '0') complain(this.figures, `at SIGTERM the gateway ended with ${how}: ${this.site.words()}`);
     else await stopped;
   }
 

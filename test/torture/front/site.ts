@@ -33,6 +33,8 @@ export interface Site {
   readonly attackers: Keys;
   /** Lines of the log with the level of an error. */
   readonly errors: readonly string[];
+  /** What was written last that is no line of the log. */
+  readonly words: () => string;
   /** Questions that wait for `letGo`. */
   held(): number;
   letGo(): void;
@@ -141,9 +143,11 @@ export const startSite = async (scene: Scene, isTls: boolean, off: string | unde
   const gateway = await startGateway(scene, data, { ...env, ...faulty });
   const errors: string[] = [];
   let rest = '';
+  let words = '';
   gateway.child.stderr!.on('data', (piece: Buffer) => {
     const lines = (rest + piece.toString()).split('\n');
     rest = lines.pop()!;
+    words = (words + lines.filter((line) => !line.startsWith('{')).join('\n')).slice(-1_000);
     errors.push(...lines.filter((line) => /^\{"level":[56]0/.test(line)));
   });
   const first = JSON.parse(readFileSync(join(data, 'first-run.json'), 'utf8')) as Readonly<Record<string, string>>;
@@ -164,6 +168,7 @@ export const startSite = async (scene: Scene, isTls: boolean, off: string | unde
     },
     attackers: await attackersOf(front, env),
     errors,
+    words: () => words + rest,
     held: () => waiting.length,
     letGo() {
       for (const answer of waiting.splice(0)) answer();

@@ -17,6 +17,7 @@ const slowest = [
   'torture/traffic',
   'torture/gateway',
   'torture/models',
+  'torture/front',
   'e2e/audit-log',
   'e2e/cluster',
   'e2e/full-disk',

@@ -41,10 +41,10 @@ beforeEach(async () => {
   writeFileSync(models, JSON.stringify({ models: [{ id: 'echo', ...sizes, upstream: entry }] }));
   server = await startServer({ env: { METRICS_PORT: '0', MODELS_FILE: models, KEY: 'sk' } });
   metricsUrl = String(server.log().find(({ msg }) => msg === 'listening')!.metrics_url);
-});
+}, 90_000);
 afterEach(async () => {
   for (const answer of held.splice(0)) answer();
-  if (isAlive()) await server.kill();
+  if (server && isAlive()) await server.kill();
   await upstream.close();
 });
 

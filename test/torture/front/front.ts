@@ -127,7 +127,8 @@ class Round {
       let last = Number.NaN;
       const holds = async () => {
         if (this.isOver) return 0;
-        last = await this.site.gauge(name);
+        // None where the gateway has just ended, which its exit tells.
+        last = await this.site.gauge(name).catch(() => Number.NaN);
         return last === 0 ? last : undefined;
       };
       await until('', holds).catch(() => this.wrong(`${name} stays at ${last}`));

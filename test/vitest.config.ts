@@ -18,6 +18,7 @@ const slowest = [
   'torture/gateway',
   'torture/models',
   'gate/gate',
+  'torture/front',
   'e2e/audit-log',
   'e2e/full-disk',
   'e2e/durability',

@@ -8,6 +8,8 @@ import type { Scene } from './scene.ts';
 /** A whole gateway in a process of its own. */
 export interface Gateway {
   readonly baseUrl: string;
+  /** Undefined without METRICS_PORT. */
+  readonly metricsUrl: string | undefined;
   readonly pid: number;
   readonly child: ChildProcess;
   /** From its start until it listened, milliseconds. */
@@ -17,6 +19,11 @@ export interface Gateway {
   kill(): Promise<void>;
   /** As an operator ends it: what is in flight comes to its end. */
   stop(): Promise<void>;
+}
+
+interface Listening {
+  readonly base_url: string;
+  readonly metrics_url?: string;
 }
 
 const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
@@ -87,7 +94,7 @@ export const startGateway = async (
   scene.later(kill);
   let text = '';
   let isThere = false;
-  const baseUrl = await new Promise<string>((resolve, reject) => {
+  const { base_url: baseUrl, metrics_url: metricsUrl } = await new Promise<Listening>((resolve, reject) => {
     const fail = () => reject(new Error(`the gateway did not listen: ${text.slice(-2000)}`));
     const late = setTimeout(fail, patienceMs);
     void gone.then(fail);
@@ -98,11 +105,12 @@ export const startGateway = async (
       if (line === undefined) return;
       isThere = true;
       clearTimeout(late);
-      resolve((JSON.parse(line) as { readonly base_url: string }).base_url);
+      resolve(JSON.parse(line) as Listening);
     });
   });
   return {
     baseUrl,
+    metricsUrl,
     pid: child.pid!,
     child,
     readyMs: performance.now() - began,

@@ -6,6 +6,7 @@ import { torturedByDamage } from './corruption.ts';
 import { torturedByFullDisks } from './disk-full.ts';
 import { complain, type Figures, noFigures, type Plan, type Torture } from './figures.ts';
 import { torturedByForgetting } from './forgetting.ts';
+import { torturedAtTheFront } from './front/front.ts';
 import { torturedByIoErrors } from './io-error.ts';
 import { torturedByKills } from './kill.ts';
 import { torturedByDisconnects } from './models/disconnects.ts';
@@ -121,11 +122,23 @@ export const atModels: readonly Kind[] = [
   kind('G12', 'SIGTERM under load', 'ends', torturedByDrains, [3, 1, 100], anyStoreWill),
 ];
 
+export const atFront: readonly Kind[] = [
+  kind(
+    'FRONT',
+    'clients that pipeline, break off and never read',
+    'connections',
+    torturedAtTheFront,
+    [1_500, 500, 100_000],
+    anyStoreWill,
+    false,
+  ),
+];
+
 export const onCluster: readonly Kind[] = [
   kind('C1', 'a fault every 10 s under two gateways', 'faults', torturedByClusterFaults, [5, 1, 60], plainStore, false),
 ];
 
-export const tortures: readonly Kind[] = [...onDisk, ...inTraffic, ...inGateway, ...atModels, ...onCluster];
+export const tortures: readonly Kind[] = [...onDisk, ...inTraffic, ...inGateway, ...atModels, ...atFront, ...onCluster];
 
 /** Runs one torture to its end. What stops it is a fault as well. */
 export async function tortured({ torture }: Kind, plan: Plan, figures: Figures = noFigures()): Promise<Figures> {

@@ -1,0 +1,4 @@
+import { shortForms } from './short-forms.ts';
+import { atFront } from './tortures.ts';
+
+shortForms(atFront);

@@ -32,6 +32,7 @@ export const chunkCases: readonly FramingCase[] = [
     answers: [200],
     joined: [],
     effects: 1,
+    joinedEffects: 0,
   },
   {
     name: 'a chunk extension',
@@ -75,23 +76,21 @@ export const chunkCases: readonly FramingCase[] = [
     answers: [200],
     joined: [],
     effects: 1,
+    joinedEffects: 0,
   },
   {
     name: 'a trailer',
     bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunk(body)}0\r\nX-T: v\r\n\r\n`,
     answers: [505],
-    effects: 1,
   },
   {
     name: 'a trailer that is a request',
     bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunk(body)}0\r\n${hidden}`,
     answers: [],
-    effects: 1,
   },
   {
     name: 'a request after a chunked one',
     bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunkedBody}${hidden}`,
     answers: [],
-    effects: 1,
   },
 ];

@@ -10,6 +10,8 @@ export interface FramingCase {
   readonly joined?: readonly number[];
   /** Commands carried out. */
   readonly effects?: number;
+  /** The same when the marker follows in the same segment, where that differs. */
+  readonly joinedEffects?: number;
   /** Whether the request that follows is read as a request. */
   readonly marked?: boolean;
 }

@@ -131,11 +131,29 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
       try {
         const refused = this.request.receive(chunk, isLast);
         if (refused) this.refuseUnread(refused);
+        else if (isLast && this.request.isChunked) this.completeLater();
         else if (isLast) this.complete();
       } catch (error) {
         this.fail(error);
       }
     }
+  }
+
+  /**
+   * uWebSockets ends a chunked body before its trailers and reads them as a request, which ends the connection. Two turns,
+   * between which it reads what has arrived, show that before anything is done (contract A.3).
+   */
+  private completeLater(): void {
+    setImmediate(() =>
+      setImmediate(() => {
+        if (this.state !== 'receiving') return;
+        try {
+          this.complete();
+        } catch (error) {
+          this.fail(error);
+        }
+      }),
+    );
   }
 
   private complete(): void {

@@ -140,6 +140,21 @@ describe('a project key', () => {
     );
     expect(await gist(ask('GET', `${keys}?status=gone`))).toBe('422 validation_failed query.status');
   });
+
+  test('is listed by the access of its project, as the package of OpenAI asks', async () => {
+    const paths = [await make(), await make()];
+    const listed = async (access: string) =>
+      ((await ask('GET', `${keys}?owner_project_access=${access}`)).body.data as { id: string }[]).map(
+        ({ id }) => `${keys}/${id}`,
+      );
+    const all = () => Promise.all(['active', 'inactive', 'any'].map(listed));
+    expect(await all()).toEqual([paths, [], paths]);
+    await ask('POST', '/v1/organization/projects/proj_1/archive');
+    expect(await all()).toEqual([[], paths, paths]);
+    expect(await gist(ask('GET', `${keys}?owner_project_access=none`))).toBe(
+      '422 validation_failed query.owner_project_access',
+    );
+  });
 });
 
 describe('the same creation again', () => {

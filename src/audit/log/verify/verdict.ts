@@ -10,7 +10,8 @@ export interface Verdict {
 export const verdictOf = (report: Report): Verdict => {
   const { code, says } = judged(report);
   const count = report.passedOver.length;
-  if (count === 0) return { code, says };
+  // By the keys of another log no key of this one would be believed.
+  if (count === 0 || report.findings.some((finding) => finding.class === 'key')) return { code, says };
   const keys = count === 1 ? 'a key' : `${count} keys`;
   return { code, says: `${says} Somebody has written ${keys} into ${keyStream} that nobody vouches for.` };
 };

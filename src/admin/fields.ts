@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { type Millis, seconds } from '../clock.ts';
+import type { Millis } from '../clock.ts';
 import { dateTime } from '../date-time.ts';
+import { promisedEnd, wholeSecond } from '../domain/expiry.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { limitIntervals, type SpendLimit } from '../domain/usage/spend-limit.ts';
 import { text } from '../http/request/query.ts';
@@ -125,11 +126,9 @@ export const oneExpiryError = {
 
 /** Milliseconds, in whole seconds (contract C.5); null means never. */
 export const expiresAt = (body: Expiry, now: Millis): Millis | null => {
-  if (body.expires_in_seconds !== undefined) return wholeSecond(now) + body.expires_in_seconds * 1000;
+  if (body.expires_in_seconds !== undefined) return promisedEnd(now, body.expires_in_seconds);
   return body.expires_at == null ? null : wholeSecond(Date.parse(body.expires_at));
 };
-
-const wholeSecond = (at: Millis): Millis => seconds(at) * 1000;
 
 /** The answer to a deletion. @param id of the schema in the OpenAPI document */
 export const deletionMarker = <T extends string>(object: T, id: string) =>

@@ -33,7 +33,7 @@ const HUGE_NUMBER: i32 = -7;
 const REPEATED: i32 = -8;
 
 const MAX_DEPTH: i32 = 64;
-/** Numbers at this depth or deeper keep their digits. */
+/** Numbers at this depth or deeper keep their digits, and may be beyond a double. */
 const EXACT_DEPTH: i32 = 2;
 /** Names of a larger object are compared outside. */
 const MAX_COMPARED: i32 = 64;
@@ -381,7 +381,7 @@ function read(length: i32, most: i32, strict: bool): i32 {
       at++;
     } else if (byte == 0x2d || isDigit(byte)) {
       const end = numberEnd(at);
-      if (strict && isHuge && !isFiniteNumber(at - input, end - input)) return failed(HUGE_NUMBER, open, entries);
+      if (strict && isHuge && depth < EXACT_DEPTH && !isFiniteNumber(at - input, end - input)) return failed(HUGE_NUMBER, open, entries);
       if (next > FIRST_VALUE) isBroken = true;
       if (!isBroken) {
         const isKept = isLong && depth >= EXACT_DEPTH;

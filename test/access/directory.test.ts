@@ -125,7 +125,7 @@ describe('a change is seen as soon as it is projected', () => {
     expect(find('next')).toMatchObject({ id: `${keyId}_next`, windowsOf: keyId, sharesWindows: true });
     const order = { successorId: `${keyId}_next`, graceSeconds: 60, at: 2_000 };
     await settled(tell.projectKey.dispatch(keyId, 'rotate', order, context));
-    expect(find(tokens[0] as string)).toMatchObject({ windowsOf: '', sharesWindows: true, expiresAt: 62_000 });
+    expect(find(tokens[0] as string)).toMatchObject({ windowsOf: '', sharesWindows: true, expiresAt: 63_000 });
     await settled(tell.projectKey.dispatch(keyId, 'revoke', { reason: 'requested' }, context));
     // Also of one that does not work any more: it must not use up what its successor has.
     expect(find(tokens[0] as string)).toMatchObject({ inactive: 'api_key_revoked', sharesWindows: true });

@@ -114,7 +114,7 @@ describe('what happens', () => {
       { id: key },
       // What has changed, and nothing else.
       { id: key, changes_requested: { name: 'k2' } },
-      { id: key, changes_requested: { scopes: ['models:read', 'credits:read'], expires_at: 1_700_000_066 } },
+      { id: key, changes_requested: { scopes: ['models:read', 'credits:read'], expires_at: 1_700_000_067 } },
       { id: key },
       { id: key },
       { id: key, data: { reason: 'requested' } },
@@ -135,7 +135,7 @@ describe('what happens', () => {
     await send('POST', '/admin_api_keys', body, 'the-same-key');
     await send('DELETE', `/admin_api_keys/${id}`);
     expect((await log(`resource_ids[]=${id}`)).map((entry) => [entry.type, entry[String(entry.type)]])).toEqual([
-      ['admin_api_key.created', { id, data: { name: 'a', scopes: ['audit_logs:read'], expires_at: 1_700_000_011 } }],
+      ['admin_api_key.created', { id, data: { name: 'a', scopes: ['audit_logs:read'], expires_at: 1_700_000_012 } }],
       ['api_key.value_replayed', { id }],
       ['admin_api_key.deleted', { id }],
     ]);

@@ -84,7 +84,7 @@ describe('a history', () => {
         name: 'k',
         permissions: ['models:read'],
         created_at: created,
-        expires_at: created + 3600,
+        expires_at: created + 3601,
         redacted_value: expect.stringMatching(/^gwp_/),
         rotated_from: null,
         rotated_to: null,

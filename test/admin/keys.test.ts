@@ -3,6 +3,7 @@ import { adminKeyRoutes } from '../../src/admin/keys/admin-keys.ts';
 import { projectKeyRoutes } from '../../src/admin/keys/project-keys.ts';
 import { organizationRoutes } from '../../src/admin/organization/organization.ts';
 import { projectRoutes } from '../../src/admin/organization/projects.ts';
+import { promisedEnd } from '../../src/domain/expiry.ts';
 import { tiers } from '../../src/domain/organization/tiers.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import type { Context } from '../../src/kernel/commands/actor.ts';
@@ -44,7 +45,6 @@ const make = async (body: object = {}): Promise<string> => {
   return `${keys}/${answer.body.id}`;
 };
 const statusOf = async (path: string): Promise<unknown> => (await ask('GET', path)).body.status;
-const seconds = (): number => Math.floor(at.clock.at / 1000);
 
 describe('a project key', () => {
   test('is suspended, reactivated and revoked, each as often as one likes', async () => {
@@ -78,7 +78,7 @@ describe('a project key', () => {
     const narrowed = await ask('POST', path, { body: { scopes: ['credits:read', 'models:read'] } });
     expect(narrowed.body).toMatchObject({ name: 'new', permissions: ['models:read', 'credits:read'] });
     const expiring = await ask('POST', path, { body: { expires_in_seconds: 60 } });
-    expect(expiring.body.expires_at).toBe(seconds() + 60);
+    expect(expiring.body.expires_at).toBe(promisedEnd(at.clock.at, 60) / 1000);
     expect((await ask('POST', path, { body: { expires_at: null } })).body.expires_at).toBeNull();
     expect((await ask('GET', path)).body).toMatchObject({ name: 'new', status: 'active' });
   });
@@ -99,7 +99,7 @@ describe('a project key', () => {
 
   test('whose time is over is expired everywhere at once, and takes a revoke alone', async () => {
     const path = await make({ expires_in_seconds: 60 });
-    at.clock.at += 59_999;
+    at.clock.at = promisedEnd(at.clock.at, 60) - 1;
     expect(await statusOf(path)).toBe('active');
     at.clock.at += 1;
     expect(await statusOf(path)).toBe('expired');
@@ -132,13 +132,28 @@ describe('a project key', () => {
     const paths = [await make(), await make(), await make({ expires_in_seconds: 5 }), await make()];
     await ask('POST', `${paths[1]}/suspend`);
     await ask('DELETE', paths[3] as string);
-    at.clock.at += 5_000;
+    at.clock.at = promisedEnd(at.clock.at, 5);
     const listed = async (status: string) =>
       ((await ask('GET', `${keys}?status=${status}`)).body.data as { id: string }[]).map(({ id }) => `${keys}/${id}`);
     expect(await Promise.all(['active', 'suspended', 'expired', 'revoked'].map(listed))).toEqual(
       paths.map((path) => [path]),
     );
     expect(await gist(ask('GET', `${keys}?status=gone`))).toBe('422 validation_failed query.status');
+  });
+
+  test('is listed by the access of its project, as the package of OpenAI asks', async () => {
+    const paths = [await make(), await make()];
+    const listed = async (access: string) =>
+      ((await ask('GET', `${keys}?owner_project_access=${access}`)).body.data as { id: string }[]).map(
+        ({ id }) => `${keys}/${id}`,
+      );
+    const all = () => Promise.all(['active', 'inactive', 'any'].map(listed));
+    expect(await all()).toEqual([paths, [], paths]);
+    await ask('POST', '/v1/organization/projects/proj_1/archive');
+    expect(await all()).toEqual([[], paths, paths]);
+    expect(await gist(ask('GET', `${keys}?owner_project_access=none`))).toBe(
+      '422 validation_failed query.owner_project_access',
+    );
   });
 });
 

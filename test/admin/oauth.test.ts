@@ -1,6 +1,7 @@
 // Lane: middle: it runs at length
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { credentialRows } from '../../projections/credentials.ts';
+import { promisedEnd } from '../../src/domain/expiry.ts';
 import { adminPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import { digest, digestText, newToken, tokenKind } from '../../src/ids.ts';
 import { Budget } from '../../src/kernel/store/budget.ts';
@@ -69,6 +70,23 @@ describe('POST /v1/oauth/token', () => {
       expect(await use(body.access_token)).toBe('200');
     }
     expect(new Set(answers.map(({ body }) => body.access_token)).size).toBe(5);
+  });
+
+  test.each([
+    [1000, 3600],
+    [1001, 3599],
+    [4500, 3596],
+  ])('made in %i ms says how long its token works from then on: %i s', async (ms, expiresIn) => {
+    at.clock.at = Math.ceil(at.clock.at / 1000) * 1000;
+    const append = at.store.append.bind(at.store);
+    vi.spyOn(at.store, 'append').mockImplementationOnce((...all) => {
+      at.clock.at += ms;
+      return append(...all);
+    });
+    const { body } = await ask();
+    expect(body.expires_in).toBe(expiresIn);
+    at.clock.at += body.expires_in * 1000 - 1;
+    expect(await use(body.access_token)).toBe('200');
   });
 
   test('has one budget for all that it asks of the store', async () => {
@@ -258,11 +276,12 @@ test('one address may guess sixty times a minute, and a client that is known is 
 });
 
 describe('an access token', () => {
-  test('works until the last millisecond of its hour', async () => {
+  test('works until the last millisecond of its hour, which begins with the answer', async () => {
     const token = await tokenOf();
-    at.clock.at += 3_599_000;
+    const end = promisedEnd(at.clock.at, 3600);
+    at.clock.at += 3_601_000;
     expect(await use(token)).toBe('200');
-    at.clock.at += 999;
+    at.clock.at = end - 1;
     expect(await use(token)).toBe('200');
     at.clock.at += 1;
     expect(await use(token)).toBe('401 access_token_expired');
@@ -354,7 +373,7 @@ describe('POST /v1/oauth/revoke', () => {
 
   test('of a token that is over records nothing', async () => {
     const token = await tokenOf();
-    at.clock.at += 3_600_000;
+    at.clock.at += 3_602_000;
     const before = at.store.log.length;
     expect((await revoke(token)).status).toBe(200);
     expect(at.store.log.length).toBe(before);

@@ -219,12 +219,12 @@ describe('rotate', () => {
 
   test.each([
     [0, null, now],
-    [1, null, now + 1_000],
-    [60, null, now + 60_000],
-    [60, now + 60_001, now + 60_000],
-    [60, now + 60_000, now + 60_000],
-    [60, now + 59_999, now + 59_999],
-    [longestGraceSeconds, null, now + 604_800_000],
+    [1, null, now + 3_000],
+    [60, null, now + 62_000],
+    [60, now + 62_001, now + 62_000],
+    [60, now + 62_000, now + 62_000],
+    [60, now + 61_999, now + 61_999],
+    [longestGraceSeconds, null, now + 604_802_000],
   ])('with %i seconds of grace a key that expires at %s goes on until %i', (graceSeconds, expiresAt, end) => {
     given(projectKey, [created(expiresAt)])
       .when('rotate', { ...order, graceSeconds })
@@ -288,9 +288,11 @@ describe('rotate', () => {
   });
   test.each([
     [null, now + 123_456, null],
-    // Made with an hour to live, in the middle of a second: an hour from the second of the rotation on.
+    // Made 700 ms later.
     [3_600_000, now + 123_456, now + 123_000 + 3_600_000],
-    [1_000, now + 999, now + 1_000],
+    [3_600_000, now + 123_700, now + 123_000 + 3_600_000],
+    [3_600_000, now + 123_701, now + 124_000 + 3_600_000],
+    [1_000, now + 999, now + 2_000],
   ])('a successor lasts as long as the key was to: %s', (life, at, end) => {
     const { data } = given(projectKey, [created(life === null ? null : now + life)]).state;
     expect(successorExpiry({ ...data, createdAt: now + 700 }, at)).toBe(end);

@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 /** What JSON.parse and JSON.stringify would make of most of these is another text. */
 const numbers =
   '[9007199254740993,-9007199254740993,123456789012345678901234567890,1.0,0.10,100.000,1e2,1E+2,-0,0.0000001,' +
-  '3.141592653589793238,1e-400,0.1,-1.5,7]';
+  '3.141592653589793238,1e-400,1e400,-1E+400,0.1,-1.5,7]';
 const input = `{"id":9007199254740993,"deep":{"list":[{"of":${numbers}}]},"text":"9007199254740993 1.0"}`;
 
 let at: Awaited<ReturnType<typeof wholeGateway>>;
@@ -101,15 +101,13 @@ describe('to the upstream', () => {
 });
 
 describe('from the upstream', () => {
-  const huge = input.replace('"of":[', '"of":[1e400,');
-
   test('in an answer', async () => {
     says = {
       type: 'application/json',
-      text: message(`[{"type":"text","text":"1.0"},{"type":"tool_use","id":"t","name":"n","input":${huge}}]`),
+      text: message(`[{"type":"text","text":"1.0"},{"type":"tool_use","id":"t","name":"n","input":${input}}]`),
     };
     const said = await post(asked());
-    expect(said).toContain(`"input":${huge}`);
+    expect(said).toContain(`"input":${input}`);
     expect(JSON.parse(said).usage).toMatchObject({ input_tokens: 21, output_tokens: 10 });
   });
 
@@ -119,15 +117,15 @@ describe('from the upstream', () => {
   ])('in an answer of %s', async (path, members) => {
     says = {
       type: 'application/json',
-      text: message(`[{"type":"tool_use","id":"t","name":"n","input":${huge}}]`),
+      text: message(`[{"type":"tool_use","id":"t","name":"n","input":${input}}]`),
     };
     const said = await post(`{"model":"remote",${members}}`, `/v1/${path}`);
-    expect(said).toContain(`"arguments":${JSON.stringify(huge)}`);
+    expect(said).toContain(`"arguments":${JSON.stringify(input)}`);
   });
 
   test.each([
-    ['in pieces', '{}', [huge.slice(0, 30), huge.slice(30)]],
-    ['at the start of its block', huge, []],
+    ['in pieces', '{}', [input.slice(0, 30), input.slice(30)]],
+    ['at the start of its block', input, []],
   ])('in a stream, %s', async (_, first, pieces) => {
     const event = (type: string, rest = '') => `event: ${type}\ndata: {"type":"${type}"${rest}}\n\n`;
     const delta = (piece: string) =>
@@ -153,7 +151,7 @@ describe('from the upstream', () => {
     const partial = [...said.matchAll(/^data: (.*input_json_delta.*)$/gm)].map(
       ([, data]) => JSON.parse(data!).delta.partial_json,
     );
-    expect(partial.join('')).toBe(huge);
+    expect(partial.join('')).toBe(input);
   });
 
   test('which is simulated and has them from a schema', async () => {

@@ -114,7 +114,8 @@ describe('a document', () => {
       ['lone_surrogate', '{"a":"\\ud800\\ud800"}'],
       ['lone_surrogate', '{"\\ud800":1}'],
       ['huge_number', '{"a":1e309}'],
-      ['huge_number', `{"a":[${'9'.repeat(310)}]}`],
+      ['huge_number', `{"a":${'9'.repeat(310)}}`],
+      ['huge_number', '{"a":{"b":1e400},"c":-1e400}'],
       // Of several, the first; what is no JSON only where nothing else is wrong.
       ['repeated_name', `{"a":1,"a":2,"b":"\\ud800"}`],
       ['lone_surrogate', `{"a":1,"b":"\\ud800","a":2}`],
@@ -141,6 +142,16 @@ describe('a document', () => {
     expect(faultOf(text)).toBeNull();
     expect(document.exactValue()).toEqual(JSON.parse(text));
   });
+
+  test.each(['1e309', '-1E+400', '9'.repeat(310), `0.1e${'9'.repeat(400)}`])(
+    'may have %s inside of a member, and keeps its digits',
+    (digits) => {
+      for (const text of [`{"a":{"b":${digits}}}`, `{"a":[${digits},1,{"c":[${digits}]}]}`]) {
+        expect(faultOf(text)).toBeNull();
+        expect(jsonText(document.exactValue())).toBe(text);
+      }
+    },
+  );
 
   test('has a budget of values, which a sound one reduces', () => {
     const bytes = Buffer.from('{"a":[1,2],"b":{"c":3}}');
@@ -231,12 +242,12 @@ const parsed = (bytes: Buffer): { readonly value: unknown } | null => {
 };
 
 /** Whether all its strings and numbers are those of contract A.3, and how many members it has. */
-const measured = (value: unknown): { readonly isFine: boolean; readonly names: number } => {
-  if (typeof value === 'number') return { isFine: Number.isFinite(value), names: 0 };
+const measured = (value: unknown, depth = 0): { readonly isFine: boolean; readonly names: number } => {
+  if (typeof value === 'number') return { isFine: depth > 1 || Number.isFinite(value), names: 0 };
   if (typeof value === 'string') return { isFine: value.isWellFormed(), names: 0 };
   if (typeof value !== 'object' || value === null) return { isFine: true, names: 0 };
   const own = Array.isArray(value) ? [] : Object.keys(value);
-  const all = [...own, ...Object.values(value)].map(measured);
+  const all = [...own, ...Object.values(value)].map((each) => measured(each, depth + 1));
   return { isFine: all.every(({ isFine }) => isFine), names: all.reduce((sum, each) => sum + each.names, own.length) };
 };
 

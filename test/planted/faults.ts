@@ -88,8 +88,8 @@ const proof: readonly PlantedFault[] = [
   {
     title: 'a key is believed because it is in the log',
     file: 'src/audit/log/key-belief.ts',
-    from: '!isAgain && (isKnown(key) || follows(key))',
-    to: '!isAgain',
+    from: 'isNew && (isKnown(key) || follows(key))',
+    to: 'isNew',
     test: 'test/audit/log/verify.test.ts',
   },
   {

@@ -8,6 +8,7 @@ import type { GenerateRequest } from '../../src/data/upstream/port.ts';
 import { seededRandom } from '../../src/data/upstream/seed.ts';
 import { SchemaRefusal, sampleSchema } from '../../src/data/upstream/simulated/json-schema.ts';
 import { simulatedUpstream } from '../../src/data/upstream/simulated/simulated.ts';
+import { ExactNumber } from '../../src/json/exact-number.ts';
 import { assemble, options, request } from './requests.ts';
 
 const formats = {
@@ -184,6 +185,15 @@ describe('what is not made up is refused by its place', () => {
     ['endless by need', needing({ $ref: '#' })],
     ['growing', { $defs: { a: { type: 'array', minItems: 50, items: { $ref: '#/$defs/a' } } }, $ref: '#/$defs/a' }],
     ['many items', { type: 'array', minItems: 1e9 }],
+    ['items without end', { type: 'array', minItems: new ExactNumber('1e400') }],
+    [
+      'many items after a text of a negative length',
+      {
+        type: 'object',
+        properties: { a: { type: 'string', minLength: -1e300 }, b: { type: 'array', minItems: 20_000 } },
+        required: ['a', 'b'],
+      },
+    ],
     ['a long string', { type: 'string', minLength: 1e9 }],
     ['many values', { type: 'array', minItems: 4000, items: { enum: Array.from({ length: 4000 }, (_, n) => n) } }],
   ])('%s', (_, schema) => {

@@ -100,19 +100,29 @@ const listRoute = (admin: Administration): Route =>
     operation: 'listProjectApiKeys',
     summary: 'List the API keys of a project',
     params: projectParams,
-    query: z.object({ ...pageQuery, status: z.enum(statuses).optional() }),
+    query: z.object({
+      ...pageQuery,
+      status: z.enum(statuses).optional(),
+      owner_project_access: z
+        .enum(['active', 'inactive', 'any'])
+        .optional()
+        .describe('The owner is the project itself: its access is inactive once it is archived'),
+    }),
     find: findProject(admin),
     replies: { 200: { description: 'A page of keys, without values', schema: listOf(keyObject) } },
     errors: ['project_not_found', 'invalid_cursor', 'validation_failed'],
     handle({ found, query }) {
       const now = admin.clock.wall();
-      const { status } = query;
+      const { status, owner_project_access: access = 'any' } = query;
+      const isOfOthers = access !== 'any' && access !== (found.status === 'archived' ? 'inactive' : 'active');
+      const isWanted = (row: ProjectKeyRow) =>
+        !isOfOthers && (status === undefined || statusOf(row, found, now) === status);
       return page(admin.models, {
         rows: projectKeyRows,
         all: projectKeyRows,
         prefix: `${found.id}:`,
         query,
-        ...(status !== undefined && { wanted: (row: ProjectKeyRow) => statusOf(row, found, now) === status }),
+        wanted: isWanted,
         render: (row) => render(row, found, now, admin.models),
       });
     },

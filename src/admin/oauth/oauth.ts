@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type CredentialRow, credentialRows } from '../../../projections/credentials.ts';
+import { seconds } from '../../clock.ts';
 import { type Acquaintance, authenticateClient } from '../../data/access/authenticate-client.ts';
 import type { ClientPrincipal } from '../../data/access/principal.ts';
 import { tokenSeconds, tokenStreamSeconds } from '../../domain/oauth/oauth-token.ts';
@@ -28,7 +29,7 @@ const tokenObject = z
   .object({
     access_token: z.string(),
     token_type: z.literal('Bearer'),
-    expires_in: z.literal(tokenSeconds),
+    expires_in: z.int().min(1).max(tokenSeconds),
     scope: z.string(),
   })
   .meta({ id: 'AccessToken' });
@@ -53,7 +54,7 @@ const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
   const { aggregates, clock, secrets, store } = admin;
   const attempts = new AttemptWindow(tokensPerMinute, 60_000);
 
-  const issue = async (call: TokenCall, client: ClientPrincipal, scope: readonly string[]): Promise<string> => {
+  const issue = async (call: TokenCall, client: ClientPrincipal, scope: readonly string[]) => {
     const id = newId('oat', clock);
     const value = newToken('t');
     const input = {
@@ -70,7 +71,7 @@ const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
       return aggregates.oauthToken.dispatch(id, 'issue', input, context);
     });
     await waitForProjection(admin, call, result.position);
-    return value;
+    return { value, expiresAt: result.state.data.expiresAt };
   };
 
   return route({
@@ -92,10 +93,12 @@ const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
       }
       if (grantType !== 'client_credentials') throw fault('unsupported_grant_type');
       const scope = granted(client, asked);
+      const { value, expiresAt } = await issue(call, client, scope);
       const body: z.infer<typeof tokenObject> = {
-        access_token: await issue(call, client, scope),
+        access_token: value,
         token_type: 'Bearer',
-        expires_in: tokenSeconds,
+        // Less if issuing has taken longer than usual.
+        expires_in: Math.min(tokenSeconds, seconds(expiresAt - clock.wall())),
         scope: scope.join(' '),
       };
       return { status: 200, headers: { 'Cache-Control': 'no-store', Pragma: 'no-cache' }, body };

@@ -5,7 +5,7 @@ import { logEvent } from '../../kernel/store/log-event.ts';
 import { type Actor, type EventStore, type NewEvent, type Recorded, WrongRevision } from '../../kernel/store/store.ts';
 import { parsedNote, type Signer, signed, signerOf, type Verifier, verifierOf } from '../../merkle/note.ts';
 import { publish } from '../../telemetry.ts';
-import { believedKeys, type KeyBelief, type Keys, type LogKey } from './key-belief.ts';
+import { believedKeys, type KeyBelief, type Keys, type LogKey, type NoKey } from './key-belief.ts';
 import { keyStream } from './leaf.ts';
 
 export type Signers = (number: number) => Signer;
@@ -47,12 +47,12 @@ const isNumber = (value: unknown): boolean =>
   Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= mostKeys;
 
 /** Undefined unless it is a key event. Does not say whether the key is believed. */
-export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | undefined => {
+export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | NoKey | undefined => {
   const { stream, type, revision, position, data } = event;
   if (stream !== keyStream || (type !== started && type !== rotated)) return undefined;
   const { number, public_key: text, note } = data;
   const verifier = typeof text === 'string' ? verifierOf(text) : undefined;
-  if (!isNumber(number) || !verifier) return undefined;
+  if (!isNumber(number) || !verifier) return { revision };
   const said = typeof note === 'string' ? parsedNote(note) : undefined;
   const isRight = said?.text === rotationText(number as number, verifier);
   return { number: number as number, verifier, revision, position, note: isRight ? said : undefined };
@@ -128,7 +128,8 @@ export type FollowedKeys = Awaited<ReturnType<typeof followKeys>>;
 export const followKeys = async (store: Pick<EventStore, 'read'>, signers: Signers) => {
   const keys = await keysIn(store, beliefOf(signers));
   const own = (): readonly LogKey[] => keys.believed.filter(isOwn(signers));
-  const report = ({ revision }: LogKey): void => publish('audit.key_passed_over', { stream: keyStream, revision });
+  const report = ({ revision }: LogKey | NoKey): void =>
+    publish('audit.key_passed_over', { stream: keyStream, revision });
   let lastRevision = keys.revision ?? -1;
   for (const key of keys.passedOver) report(key);
   return {

@@ -39,7 +39,7 @@ export const beginNewPart = async (
   if (revision === null) return undefined;
   const own = believed.findLast(isOwn(signers));
   if (own && (await canGoOn(store, signers, own.position))) return undefined;
-  const numbers = [...believed, ...passedOver].map((key) => key.number).filter((each) => each < mostKeys);
+  const numbers = [...believed, ...passedOver].map(({ number = 0 }) => number).filter((each) => each < mostKeys);
   const number = Math.max(0, ...numbers) + 1;
   await store.append(keyStream, [nextKey(signers, number, own && signers(own.number), clock, actor)], revision);
   return signers(number).verifier;

@@ -4,6 +4,7 @@ import { type ProjectKeyRow, projectKeyOwners, projectKeyRows } from '../../../p
 import { type ProjectRow, projectKeyOf, projectOwners, projectRows } from '../../../projections/projects.ts';
 import { name, ownLimits, spendLimitField, spendLimitOf } from '../../admin/fields.ts';
 import { systemClock } from '../../clock.ts';
+import { promisedEnd, wholeSecond } from '../../domain/expiry.ts';
 import { type KeyLimits, keyLimitFields, keyLimits, noKeyLimits } from '../../domain/key/key-limits.ts';
 import { longestGraceSeconds } from '../../domain/key/project-key.ts';
 import { limitIntervals, type SpendLimit } from '../../domain/usage/spend-limit.ts';
@@ -55,14 +56,14 @@ export type End = (madeAt: number) => number;
 export const endOf = (text: string): End => {
   if (/^\d+[a-z]$/.test(text)) {
     const length = durationOf(text);
-    return (madeAt) => Math.floor(madeAt / 1000) * 1000 + length;
+    return (madeAt) => promisedEnd(madeAt, length / 1000);
   }
   const time = givenTime(text);
   if (time === undefined)
     throw new InvalidArgumentError(
       'Give a number of s, m, h or d, such as 90d or 12h, a time with its zone, such as 2026-11-20T12:00:00Z, or a date.',
     );
-  const end = Math.floor(time / 1000) * 1000;
+  const end = wholeSecond(time);
   if (end <= systemClock.wall()) throw new InvalidArgumentError('Give a time that is still to come.');
   return () => end;
 };

@@ -1,5 +1,6 @@
 import { fault } from '../../errors.ts';
 import { type Aggregate, type Changes, chartOf, type State, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import { nextWholeSecond, promisedEnd, wholeSecond } from '../expiry.ts';
 import { areSameSpendLimits, type SpendLimit } from '../usage/spend-limit.ts';
 import type { Credential, CredentialFields } from './credential.ts';
 import {
@@ -186,11 +187,9 @@ export const requireFuture = (expiresAt: number | null | undefined, at: number):
   if (expiresAt != null && expiresAt <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
 };
 
-const wholeSecond = (at: number): number => Math.floor(at / 1000) * 1000;
-
-/** The successor has the same lifetime as the key (contract B.3). */
+/** The successor lives as long as the key was to, or up to a second longer (contract B.3). */
 export const successorExpiry = ({ createdAt, expiresAt }: ProjectKey, at: number): number | null =>
-  expiresAt === null ? null : wholeSecond(at) + expiresAt - wholeSecond(createdAt);
+  expiresAt === null ? null : nextWholeSecond(at + expiresAt - createdAt);
 
 interface LimitsChange {
   readonly limits?: KeyLimits;
@@ -248,7 +247,7 @@ const decide = {
     refuseRotation(state, input);
     const { rotatedTo, expiresAt } = state.data;
     if (rotatedTo === input.successorId) return [];
-    const end = wholeSecond(input.at) + input.graceSeconds * 1000;
+    const end = input.graceSeconds === 0 ? wholeSecond(input.at) : promisedEnd(input.at, input.graceSeconds);
     const expires_at = expiresAt === null ? end : Math.min(expiresAt, end);
     return [{ type: 'project_key.rotated', successor_id: input.successorId, expires_at }];
   },

@@ -1,4 +1,5 @@
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../../kernel/aggregate/aggregate.ts';
+import { promisedEnd } from '../expiry.ts';
 
 /** An access token (contract C.3). Its stream expires after two hours, so an expired token gets no more events. */
 export interface OAuthToken {
@@ -65,7 +66,7 @@ const decide = {
       organization_id: input.organizationId,
       scope: input.scope,
       issued_at: input.at,
-      expires_at: input.at + tokenSeconds * 1000,
+      expires_at: promisedEnd(input.at, tokenSeconds),
       digest: input.digest,
       pepper_id: input.pepperId,
     },

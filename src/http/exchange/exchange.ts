@@ -42,6 +42,14 @@ const next: Readonly<Record<State, readonly State[]>> = {
 
 const proceed = (exchange: { proceed(): void }): void => exchange.proceed();
 
+/**
+ * uWebSockets ends a chunked body before its trailers and reads them as a request, which ends the connection. Two turns,
+ * between which it reads what has arrived, show that before anything is done (contract A.3).
+ */
+const proceedLater = (exchange: { proceed(): void }): void => {
+  setImmediate(proceed, exchange);
+};
+
 /** One request, from its head to the end of its answer. */
 export class Exchange<P> implements Answered, Exchanging, Expiring {
   readonly head: RequestHead;
@@ -121,7 +129,7 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
       if (!isLast) this.since = Math.min(this.now(), this.since + chunk.byteLength / slowestUpload);
       const refused = this.request.receive(chunk, isLast);
       if (refused) setImmediate(() => this.refuseUnread(refused));
-      else if (isLast) setImmediate(proceed, this);
+      else if (isLast) setImmediate(this.request.isChunked ? proceedLater : proceed, this);
     }
   }
 

@@ -4,7 +4,7 @@ import { Refused, refusalOf } from '../refused.ts';
 import { type Framing, frame, unframed } from '../request/framing.ts';
 import type { RequestHead } from '../request/head.ts';
 import { type Family, noNeed, type RateLimitLease, unknownNeed, type Watched } from '../route.ts';
-import { type Endpoint, readBody } from '../routing/endpoint.ts';
+import { announcesTrailers, type Endpoint, readBody } from '../routing/endpoint.ts';
 import type { Match } from '../routing/router.ts';
 import { Admission, admit, needOf, unrouted } from './admission.ts';
 import { maxDropped, noBytes, RequestBody } from './request-body.ts';
@@ -60,6 +60,10 @@ export class IncomingRequest<P> {
     return this.framing.framed;
   }
 
+  get isChunked(): boolean {
+    return this.framing.chunked;
+  }
+
   judge(): void {
     try {
       this.verdict = this.judged();
@@ -105,9 +109,9 @@ export class IncomingRequest<P> {
       else if (verdict instanceof Admission) most = target.bodyLimit;
     }
     this.body = new RequestBody(most, framing.length, traffic.bodies, this.organization);
-    return !(verdict instanceof Admission) && framing.length > maxDropped
-      ? this.unread('request_too_large')
-      : undefined;
+    // At once, because trailers would end the connection before the answer.
+    const isEarly = framing.length > maxDropped || announcesTrailers(framing, this.head);
+    return !(verdict instanceof Admission) && isEarly ? this.unread('request_too_large') : undefined;
   }
 
   /** Returns the refusal of a body of which nothing more is to be read. */

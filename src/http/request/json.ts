@@ -18,8 +18,8 @@ const messages: Readonly<Record<Fault, string>> = {
 };
 
 /**
- * Stricter than JSON.parse: UTF-8 without byte order mark, no repeated member, lone surrogate or number beyond a
- * double (contract A.3). Numbers below the top level keep their digits. The lent document stays that of these bytes.
+ * Stricter than JSON.parse: UTF-8 without byte order mark, no repeated member, lone surrogate or number of the
+ * outermost object beyond a double (contract A.3). Those below keep their digits. The lent document stays that of these bytes.
  * @param budget reduced by this document's values. Returns 400 request_too_complex above 64 levels or 2,000,000 values,
  * else 400 invalid_json.
  */

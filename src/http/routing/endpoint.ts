@@ -113,10 +113,17 @@ export const refusedBody = (most: number): Refusal => {
   return refusal('request_too_large', { message });
 };
 
-/** 411, 415 or 413, in this order. */
+const noTrailers = 'The header trailer announces trailers of the body, which are not taken.';
+
+/** uWebSockets cannot read trailers. */
+export const announcesTrailers = (framing: Framing, head: Head): boolean =>
+  framing.chunked && head.header('trailer') !== undefined;
+
+/** 411, 400, 415 or 413, in this order. */
 export const judgeBodyHeaders = (target: Endpoint, head: Head, framing: Framing): Refusal | undefined => {
   const takesBody = target.method !== 'GET';
   if (framing.chunked && takesBody && !isInference(target.family)) return refused('length_required').refusal;
+  if (announcesTrailers(framing, head) && takesBody) return refused('invalid_request', { message: noTrailers }).refusal;
   const encoding = head.header('content-encoding');
   const isEncoded = encoding !== undefined && encoding.toLowerCase() !== 'identity';
   const type = head.header('content-type');

@@ -68,7 +68,7 @@ const createAdminKey = command({
           name: 'a',
           permissions: adminPermissions.filter((one) => wanted.includes(one)),
           createdAt: world.now,
-          expiresAt: inSeconds === undefined ? null : (seconds(world.now) + inSeconds) * 1000,
+          expiresAt: inSeconds === undefined ? null : (Math.ceil(world.now / 1000) + 1 + inSeconds) * 1000,
           isDeleted: false,
           usedAt: null,
         };

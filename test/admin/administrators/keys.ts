@@ -241,14 +241,14 @@ const rotateKey = command({
       hasValue: true,
       made(answer) {
         const [owner, old] = [project as Project, key as Key];
-        const life = old.expiresAt === null ? null : old.expiresAt - seconds(old.createdAt) * 1000;
+        const life = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
         const made: Key = {
           id: String(answer.id),
           redacted: String(answer.redacted_value),
           createdAt: world.now,
           name: old.name,
           permissions: old.permissions,
-          expiresAt: life === null ? null : seconds(world.now) * 1000 + life,
+          expiresAt: life === null ? null : Math.ceil((world.now + life) / 1000) * 1000,
           state: 'active',
           rotatedFrom: old.id,
           rotatedTo: null,
@@ -256,7 +256,7 @@ const rotateKey = command({
         };
         owner.keys.set(made.id, made);
         old.rotatedTo = made.id;
-        const end = (seconds(world.now) + grace) * 1000;
+        const end = (grace === 0 ? seconds(world.now) : Math.ceil(world.now / 1000) + 1 + grace) * 1000;
         old.expiresAt = old.expiresAt === null ? end : Math.min(old.expiresAt, end);
         const { value, rotated_from, ...shown } = answer as { value: string } & Json;
         expect(shown).toEqual(shownKey(world, owner, made));

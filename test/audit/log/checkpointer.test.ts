@@ -8,7 +8,7 @@ import { checkpointStream, leafOf, stubOf } from '../../../src/audit/log/leaf.ts
 import { beginNewPart } from '../../../src/audit/log/new-part.ts';
 import { verdictOf } from '../../../src/audit/log/verify/verdict.ts';
 import { hashOf } from '../../../src/kernel/store/event-hash.ts';
-import type { Recorded } from '../../../src/kernel/store/store.ts';
+import type { NewEvent, Recorded } from '../../../src/kernel/store/store.ts';
 import { isSignedWith, signed } from '../../../src/merkle/note.ts';
 import { rootOf } from '../../../src/merkle/tree.ts';
 import { onSignal, type SignalName, type Signals } from '../../../src/telemetry.ts';
@@ -290,7 +290,9 @@ test('a first key of theirs is not taken at its word by whoever has the secrets,
   expect(found.add(logKeyOf(planted)!)).toBe(true);
   const behind = believedKeys(word);
   expect(behind.add(logKeyOf({ ...planted, revision: 3 })!)).toBe(false);
-  expect(logKeyOf({ ...planted, data: { ...planted.data, number: Number.MAX_SAFE_INTEGER } })).toBeUndefined();
+  expect(logKeyOf({ ...planted, data: { ...planted.data, number: Number.MAX_SAFE_INTEGER } })).toEqual({
+    revision: planted.revision,
+  });
 });
 
 /** What is said of a kind, until the test is over. */
@@ -335,6 +337,50 @@ describe('a log in which others have written', () => {
       passedOver: [{ stream: 'auditLog-keys', revision: planted.revision }],
     });
     expect(verdictOf(report).code).toBe(0);
+    expect(verdictOf({ ...report, outside: null })).toEqual({
+      code: 2,
+      says: expect.stringMatching(/Somebody has written a key/),
+    });
+    expect(verdictOf({ ...report, passedOver: [] }).says).not.toContain('Somebody');
+  });
+
+  test.each<[string, (key: Record<string, unknown>) => Partial<NewEvent>]>([
+    [
+      'its hash is another',
+      (key) => ({ data: { ...key, public_key: String(key.public_key).replace(/\+\w{8}\+/, '+00000000+') } }),
+    ],
+    ['its Base64 is none', (key) => ({ data: { ...key, public_key: `${key.public_key}!` } })],
+    ['its text is none', (key) => ({ data: { ...key, public_key: 7 } })],
+    ['its number is none', (key) => ({ data: { ...key, number: 0 } })],
+    ['it is empty', () => ({ data: {} })],
+  ])('a key that cannot be read, because %s, is named like one for which nobody vouches', async (_, spoilt) => {
+    const told = heard('audit.key_passed_over');
+    const store = await begun();
+    const first = await gateway(store);
+    await covered(store);
+    const [started] = store.log.filter(({ stream }) => stream === 'auditLog-keys');
+    const { data } = plantKey(memoryStore(), 2);
+    const [planted] = store.plantAsIs('auditLog-keys', [{ ...copyOf(started!), id: freshId(), ...spoilt(data) }]);
+    write(store, 0, 1);
+    await covered(store);
+    await first.checkpointer.close();
+    const place = { stream: 'auditLog-keys', revision: planted!.revision };
+    const second = await gateway(store);
+    expect(told).toEqual([place, place]);
+    expect([first, second].map(({ checkpointer }) => checkpointer.passedOver)).toEqual([[place], [place]]);
+    await rotateKey(store, signers, clock);
+    write(store, 0, 2);
+    await covered(store);
+    await second.checkpointer.close();
+    expect(checkpointsOf(store).at(-1)?.key).toBe(2);
+    const report = await verify(store.log, { trusted: [signers(1).verifier], against: notesOf(store.log) });
+    expect(report).toMatchObject({ findings: [], unprovenFrom: null, passedOver: [place] });
+    expect(verdictOf(report)).toEqual({
+      code: 0,
+      says: expect.stringMatching(
+        /^Whole: .* Somebody has written a key into auditLog-keys that nobody vouches for\.$/,
+      ),
+    });
   });
 
   test('its own key once more, or a number that is not the next: neither is in force', async () => {

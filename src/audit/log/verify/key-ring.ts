@@ -2,7 +2,7 @@ import type { Recorded } from '../../../kernel/store/store.ts';
 import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { isSignedWith, type Verifier } from '../../../merkle/note.ts';
 import type { CheckpointEvent } from '../checkpoint-event.ts';
-import { believedKeys, type LogKey } from '../key-belief.ts';
+import { believedKeys, type Keys, type LogKey, type NoKey } from '../key-belief.ts';
 import { logKeyOf } from '../keys.ts';
 
 interface Judgement {
@@ -20,13 +20,16 @@ export interface KeyRing {
   readonly isTrusted: boolean;
   /** Keys were named, and none is of this log. */
   readonly isAnothers: boolean;
-  readonly passedOver: readonly LogKey[];
+  readonly passedOver: Keys['passedOver'];
 }
 
 const unsigned: Judgement = {
   isProven: false,
   wrong: { class: 'signature', says: 'The checkpoint is not signed by the key in force.' },
 };
+
+const isSignedBy = ({ note }: SignedCheckpoint, { verifier }: LogKey | NoKey): boolean =>
+  verifier !== undefined && isSignedWith(note, verifier);
 
 /** Without `named` and `against`, the log's first key is believed. A key that has signed one of `against` is known. */
 export const keyRing = (named: readonly Verifier[], against: readonly SignedCheckpoint[]): KeyRing => {
@@ -62,7 +65,7 @@ export const keyRing = (named: readonly Verifier[], against: readonly SignedChec
     add(event, hash) {
       const key = logKeyOf(event);
       if (!key) return;
-      isNamed ||= texts.has(key.verifier.text);
+      isNamed ||= key.verifier !== undefined && texts.has(key.verifier.text);
       if (keys.add(key)) waiting.set(hash, believed.length - 1);
     },
     judge({ checkpoint, key: said }, leaves) {
@@ -74,7 +77,7 @@ export const keyRing = (named: readonly Verifier[], against: readonly SignedChec
         }
       }
       const proven = signerOf(checkpoint);
-      const signer = proven ?? passedOver.find(({ verifier }) => isSignedWith(checkpoint.note, verifier));
+      const signer = proven ?? passedOver.find((key): key is LogKey => isSignedBy(checkpoint, key));
       if (!signer) return unsigned;
       if (proven) isNamed ||= texts.has(proven.verifier.text);
       const isProven = proven !== undefined;

@@ -1,3 +1,4 @@
+import { keyStream } from '../leaf.ts';
 import type { Report } from './verify.ts';
 
 export interface Verdict {
@@ -7,6 +8,15 @@ export interface Verdict {
 }
 
 export const verdictOf = (report: Report): Verdict => {
+  const { code, says } = judged(report);
+  const count = report.passedOver.length;
+  // By the keys of another log no key of this one would be believed.
+  if (count === 0 || report.findings.some((finding) => finding.class === 'key')) return { code, says };
+  const keys = count === 1 ? 'a key' : `${count} keys`;
+  return { code, says: `${says} Somebody has written ${keys} into ${keyStream} that nobody vouches for.` };
+};
+
+const judged = (report: Report): Verdict => {
   const { covered, uncovered, outside, imported, unprovenFrom, mistaken } = report;
   const [first, ...more] = report.findings;
   // Wrong keys or secrets are no sign of a rewritten log.

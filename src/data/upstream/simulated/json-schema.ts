@@ -149,7 +149,7 @@ class Sampler {
 
   #text(schema: Schema, place: Place): string {
     const [least, most] = [numberOf(schema.minLength, 0), numberOf(schema.maxLength, Infinity)];
-    this.#spend(place, least);
+    this.#spend(place, Math.max(0, least));
     const word = words[integerBetween(this.#random, 0, words.length - 1)]!;
     const text = formats.get(schema.format) ?? word.padEnd(least, ` ${word}`).slice(0, most);
     if (text.length >= least && text.length <= most) return text;

@@ -97,6 +97,8 @@ const signals = {
   /** An upstream gets no requests but probes, until one is answered. */
   'upstream.opened': of<{ model: string; upstream: string; reason: string }>(),
   'upstream.closed': of<{ model: string; upstream: string }>(),
+  /** An upstream sent bytes that no request had asked for, such as a second answer; their connection is closed. */
+  'upstream.unasked': of<{ model: string; upstream: string }>(),
   /** Once, until spans can be sent again. */
   'traces.unsent': of<{ reason: string }>(),
   'traces.sent': of<Nothing>(),

@@ -109,3 +109,37 @@ test.each([
   socket.destroy();
   await late.stop();
 });
+
+test.each([
+  ['its client has left', 'its reason', 0],
+  ['its client has left', 'another error', 1],
+])('a handler that gives up because %s, with %s, is a failure %i times', async (_, what, times) => {
+  failures.length = 0;
+  let gaveUp = false;
+  const waiting = route({
+    method: 'GET',
+    path: '/v1/waiting',
+    operation: 'waiting',
+    summary: 'For tests',
+    tag: 'Inference',
+    family: 'models',
+    access: { credential: 'none' },
+    replies: { 200: { description: 'Never.' } },
+    handle: ({ signal }) =>
+      new Promise<Reply>((_, reject) => {
+        signal.addEventListener('abort', () => {
+          gaveUp = true;
+          reject(what === 'its reason' ? signal.reason : new Error(what));
+        });
+      }),
+  });
+  const left = await startService({}, () => [waiting]);
+  const socket = connect(left.port, '127.0.0.1');
+  socket.write(request('GET /v1/waiting'));
+  await eventually(() => left.server.inFlight).toBe(1);
+  socket.destroy();
+  await eventually(() => gaveUp).toBe(true);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(failures).toHaveLength(times);
+  await left.stop();
+});

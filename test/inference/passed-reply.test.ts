@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { chatRoute } from '../../src/data/api/chat/chat.ts';
 import { messagesRoute } from '../../src/data/api/messages/messages.ts';
+import { responsesRoute } from '../../src/data/api/responses/responses.ts';
+import { PassedResponseReader } from '../../src/data/upstream/openai/passing-responses.ts';
 import type { MessagesPassing, PassedEvents, PassedRequest } from '../../src/data/upstream/port.ts';
 import { UpstreamError } from '../../src/data/upstream/port.ts';
 import { noTokens } from '../../src/tokens.ts';
@@ -54,7 +56,9 @@ const routed = (steps: readonly Step[], routeOf = messagesRoute) => {
     },
     countTokens: async () => 1,
   };
-  const upstream = Object.assign(new ScriptedUpstream(), { passing: { messages, chat: messages } });
+  const upstream = Object.assign(new ScriptedUpstream(), {
+    passing: { messages, chat: messages, responses: messages },
+  });
   const route = routeOf({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after });
   return { route, requests, clock, left: () => left };
 };
@@ -201,6 +205,47 @@ describe('a stream', () => {
     come();
     await done;
     expect(sink.text.endsWith(`${filtered}data: one\n\n`)).toBe(true);
+  });
+
+  test.each([
+    [['created']],
+    [['created', 'in_progress']],
+    [['created', 'queued', 'in_progress']],
+    [['created', 'in_progress', 'in_progress']],
+    [[]],
+  ])('of responses that begins late has numbers that rise, after %j', async (starts) => {
+    let come = (): void => {};
+    const waiting = new Promise<void>((resolve) => {
+      come = resolve;
+    });
+    const response = { id: 'resp_up', object: 'response', status: 'in_progress', output: [], usage: null };
+    // Without any of them nothing is known of its numbers but that they rise.
+    let number = starts.length === 0 ? 1 : 0;
+    const event = (type: string, fields: object): string =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number++, ...fields })}\n\n`;
+    const written = [
+      ...starts.map((each) => event(`response.${each}`, { response })),
+      ...['a', 'b'].map((delta) => event('response.output_text.delta', { item_id: 'msg_1', delta })),
+      event('response.completed', { response: { ...response, status: 'completed' } }),
+    ];
+    const reader = new PassedResponseReader({ id: 'resp_1', model: 'm' }, (text) => text);
+    const { route, clock } = routed([waiting, ...reader.readAll(Buffer.from(written.join(''))).pieces], responsesRoute);
+    const reply = send(route, { model: 'm', input: 'Hello', stream: true });
+    await settled();
+    clock.advance(15_000);
+    const sink = new FakeSink();
+    const done = (await reply).stream!(sink);
+    await settled();
+    come();
+    await done;
+    const told = [...sink.text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!));
+    const numbers = told.map(({ sequence_number }) => sequence_number as number);
+    expect(numbers).toEqual([...new Set(numbers)].sort((one, other) => one - other));
+    expect(told.map(({ type }) => type)).toEqual([
+      'response.created',
+      ...Array<string>(2).fill('response.output_text.delta'),
+      'response.completed',
+    ]);
   });
 
   test('of a client that has left is left at the upstream', async () => {

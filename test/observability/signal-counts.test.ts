@@ -14,3 +14,21 @@ test('what is said is counted from 0 on, so that the first time is a rise', () =
   expect(read().get('upstream.opened')).toBe(2);
   expect(read().get('store.lost')).toBe(0);
 });
+
+test('connections that were closed for bytes that nobody asked for are counted by their upstream', () => {
+  const counts = new SignalCounts();
+  for (const [model, upstream] of [
+    ['m', 'a'],
+    ['m', 'b'],
+    ['m', 'a'],
+    ['m\n', 'a'],
+  ] as const)
+    publish('upstream.unasked', { model, upstream });
+  counts.close();
+  publish('upstream.unasked', { model: 'm', upstream: 'a' });
+  expect(counts.samples.weir_upstream_unasked_total()).toEqual([
+    { labels: { model: 'm', upstream: 'a' }, value: 2 },
+    { labels: { model: 'm', upstream: 'b' }, value: 1 },
+    { labels: { model: 'm\n', upstream: 'a' }, value: 1 },
+  ]);
+});

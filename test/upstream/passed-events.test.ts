@@ -172,6 +172,58 @@ describe('events', () => {
   });
 });
 
+describe('an event like the one before', () => {
+  const like = (index: string, text: string): string =>
+    `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"text_delta","text":"${text}"}}\n\n`;
+  const isJson = (written: string): boolean => {
+    try {
+      JSON.parse(written);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const numbers = [
+    '0',
+    '7',
+    '10',
+    '01',
+    '00',
+    '007',
+    '-0',
+    '-1',
+    '+1',
+    '1.',
+    '1.5',
+    '.5',
+    '1e2',
+    '1e',
+    '0x1',
+    '',
+    ' 1',
+    '1 ',
+    '١',
+  ];
+  const texts = ['', 'a', '\\n', '\\x', '\\', '\t', '\u0000', '\u007f', '\\u00e9', '\\u00g9', 'é', '\\"', '"', '\\/'];
+
+  test('passes if it is JSON, and is refused if it is not, whatever stands in its number and text', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.constantFrom(...numbers), fc.stringMatching(/^[0-9.eE+-]{0,4}$/)),
+        fc.oneof(fc.constantFrom(...texts), anyText),
+        (index, text) => {
+          const [before, odd] = [like('0', 'x'), like(index, text)];
+          fc.pre(!/[\r\n]/.test(text));
+          const { failure, passed } = read([Buffer.from(start + before + odd)]);
+          const isSound = isJson(odd.slice(odd.indexOf('{'), -2));
+          expect([failure, passed]).toEqual(isSound ? [null, before + odd] : ['provider_error', before]);
+        },
+      ),
+      { numRuns: 500, examples: numbers.map((index) => [index, 'a']) },
+    );
+  });
+});
+
 describe('the event that begins a message', () => {
   test.each([
     ['usual', (text: string) => text],

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type AliasTable, aliasTable } from '../../aliases.ts';
 import type { Clock } from '../../clock.ts';
 import { Secret } from '../../secrets/secret.ts';
+import { publish } from '../../telemetry.ts';
 import { anthropicUpstream } from './anthropic/anthropic.ts';
 import { balanced, newMember, type UpstreamHealth } from './balance/balanced.ts';
 import type { Member } from './balance/first-of.ts';
@@ -11,6 +12,7 @@ import type { Upstream } from './port.ts';
 import type { Random } from './seed.ts';
 import { simulatedUpstream } from './simulated/simulated.ts';
 import type { Sleep } from './sleep.ts';
+import type { EndpointDependencies } from './transport/endpoint.ts';
 import { mostPassedTokens } from './transport/told.ts';
 
 export interface ConnectedModel {
@@ -92,11 +94,12 @@ const connectOne = (declared: DeclaredModel, before: Kept | undefined, dependenc
     const key = textOf({ upstream, upstreamModel, name, repeats, context_length, supported_features });
     const known = before?.members.get(key);
     const part = { name, weight, priority, model: upstreamModel };
+    const unasked = () => publish('upstream.unasked', { model: model.id, upstream: name });
     const member = known
       ? Object.assign(known, part)
       : newMember(
           model.id,
-          { ...part, upstream: upstreamOf(upstream, model, { ...dependencies, repeats }) },
+          { ...part, upstream: upstreamOf(upstream, model, { ...dependencies, repeats, unasked }) },
           dependencies,
         );
     members.set(key, member);
@@ -117,7 +120,7 @@ const textOf = (declared: object): string =>
 const upstreamOf = (
   declared: DeclaredModel['upstreams'][number]['upstream'],
   { context_length, supported_features: features }: Model,
-  dependencies: ConnectDependencies & { readonly repeats: boolean },
+  dependencies: ConnectDependencies & Pick<EndpointDependencies, 'repeats' | 'unasked'>,
 ): Upstream => {
   // A server that searches reads the context again after each search; the account of a request has its bound.
   const mostTokens = features.includes('web_search') ? mostPassedTokens : context_length;

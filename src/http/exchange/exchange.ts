@@ -198,6 +198,8 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
   }
 
   fail(error: unknown): void {
+    // A handler that gives up because its client has left has not failed.
+    if (this.canceller?.aborted === true && error === this.canceller.reason) return;
     this.refuse(refusalOf(error, this.head.requestId));
   }
 

@@ -54,6 +54,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'usage.missing',
   'upstream.failed',
   'upstream.opened',
+  'upstream.unasked',
   'traces.unsent',
 ]);
 

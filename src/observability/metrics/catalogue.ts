@@ -56,6 +56,10 @@ export const catalogue = {
     ['model', 'upstream'],
     'Of models with several upstreams: 1 if the upstream gets no requests except probes.',
   ),
+  weir_upstream_unasked_total: counter(
+    ['model', 'upstream'],
+    'Connections closed because bytes came that no request had asked for, such as a second answer.',
+  ),
   weir_check_ok: gauge(['check'], '1 for each check of GET /v1/ready that passes, else 0.'),
   weir_audit_log_signed: gauge(
     [],

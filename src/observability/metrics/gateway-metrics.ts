@@ -1,5 +1,5 @@
 import type { Clock, Millis } from '../../clock.ts';
-import { onSignal, signalNames } from '../../telemetry.ts';
+import { onSignal, type Signals, signalNames } from '../../telemetry.ts';
 import { version } from '../../version.ts';
 import { latencies } from './cells.ts';
 import { only, type Sample, type Samples } from './exposition.ts';
@@ -99,11 +99,22 @@ export class StoreMetrics {
 /** Every count begins at 0, so that a rate shows the first signal. */
 export class SignalCounts {
   readonly #counts = new Map(signalNames.map((name) => [name, 0]));
-  readonly close = onSignal((name) => void this.#counts.set(name, this.#counts.get(name)! + 1));
+  readonly #unasked = new Map<string, Sample & { value: number }>();
+  readonly close = onSignal((name, signal) => {
+    this.#counts.set(name, this.#counts.get(name)! + 1);
+    if (name === 'upstream.unasked') this.#count(signal as Signals['upstream.unasked']);
+  });
+
+  #count({ model, upstream }: Signals['upstream.unasked']): void {
+    const key = JSON.stringify([model, upstream]);
+    const sample = this.#unasked.get(key) ?? { labels: { model, upstream }, value: 0 };
+    this.#unasked.set(key, { ...sample, value: sample.value + 1 });
+  }
 
   get samples() {
     return {
       weir_signals_total: () => [...this.#counts].map(([signal, value]) => ({ labels: { signal }, value })),
+      weir_upstream_unasked_total: () => [...this.#unasked.values()],
     } satisfies Samples;
   }
 }

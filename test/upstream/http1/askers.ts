@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type LookupFunction, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { type Clock, systemClock } from '../../../src/clock.ts';
-import type { Asker, Connection, Origin } from '../../../src/data/upstream/http1/connection.ts';
+import type { Asked, Asker, Connection, Origin } from '../../../src/data/upstream/http1/connection.ts';
 import { Pool } from '../../../src/data/upstream/http1/pool.ts';
 import { post } from '../../../src/data/upstream/http1/request.ts';
 import type { ResponseHead } from '../../../src/data/upstream/http1/response-head.ts';
@@ -103,17 +103,36 @@ export type Outcome = { readonly body: string } | { readonly code: string; reado
 
 const lookup: LookupFunction = (_, __, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
 
+/** Counts what its connections do. */
+export class WatchedPool extends Pool {
+  /** How often a connection was free again, or gone. */
+  ended = 0;
+  unasked: () => number = () => 0;
+
+  override free(connection: Connection): void {
+    this.ended += 1;
+    super.free(connection);
+  }
+
+  override gone(connection: Connection, again: Asked | null): void {
+    this.ended += 1;
+    super.gone(connection, again);
+  }
+}
+
 /** A pool of connections to a port of the loopback, closed when the test ends. */
 export const poolTo = (
   port: number,
   over: Partial<Origin> & { readonly connections?: number; readonly clock?: Clock } = {},
-): Pool => {
+): WatchedPool => {
   const { connections = 10, clock = systemClock, ...origin } = over;
-  const pool = new Pool(
-    { host: 'models.example', port, trust: null, lookup, connectMs: 60_000, keepMs: 60_000, ...origin },
-    connections,
-    new Sweep(clock),
-  );
+  let unasked = 0;
+  const count = (): void => {
+    unasked += 1;
+  };
+  const usual = { host: 'models.example', trust: null, lookup, connectMs: 60_000, keepMs: 60_000, unasked: count };
+  const pool = new WatchedPool({ ...usual, port, ...origin }, connections, new Sweep(clock));
+  pool.unasked = () => unasked;
   onTestFinished(() => void pool.close());
   return pool;
 };
@@ -122,4 +141,12 @@ export const poolTo = (
 export const ask = (pool: Pool, body = '', recorder = new Recorder()): Recorder => {
   pool.ask(post('models.example', '/v1', 'accept: a\r\n', Buffer.from(body, 'latin1')), recorder);
   return recorder;
+};
+
+/** Posts a body, and waits until the answer's connection is free again or gone. */
+export const askAndRest = async (pool: WatchedPool, body = ''): Promise<Outcome> => {
+  const before = pool.ended;
+  const outcome = await ask(pool, body).over;
+  await vi.waitFor(() => expect(pool.ended).toBeGreaterThan(before), { timeout: 20_000, interval: 1 });
+  return outcome;
 };

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { HttpFault } from '../../../src/data/upstream/http1/fault.ts';
 import { type PinnedCa, trusting } from '../../../src/data/upstream/http1/trust.ts';
 import { type Certified, certificateAuthority, signedBy } from '../../support/certificates.ts';
-import { answer, ask, listen, onRequest, poolTo, Recorder } from './askers.ts';
+import { answer, ask, askAndRest, listen, onRequest, poolTo, Recorder } from './askers.ts';
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 60_000 });
@@ -68,7 +68,7 @@ describe('a pinned authority', () => {
   test('is trusted: requests of any size pass, on one connection, by its name and in HTTP/1.1', async () => {
     const { port, seen } = await serve(own());
     const pool = poolTo(port, { trust: trusting(ours) });
-    for (const body of ['a', 'b'.repeat(300_000), 'c']) expect(await ask(pool, body).over).toEqual({ body });
+    for (const body of ['a', 'b'.repeat(300_000), 'c']) expect(await askAndRest(pool, body)).toEqual({ body });
     expect(seen).toEqual({ requests: 3, names: ['models.example'], protocols: ['http/1.1'] });
   });
 

@@ -11,6 +11,32 @@ const own = { id: 'resp_own', model: 'ours' };
 const hide = (text: string): string => text.replaceAll('secret', '[hidden]');
 
 type Names = typeof own;
+/** A value as the upstream writes it, and what it becomes within an error. */
+interface Tree {
+  readonly given: string;
+  readonly hidden: string;
+}
+const leaf = (given: string): Tree => {
+  const value: unknown = JSON.parse(given);
+  const isHidden = typeof value === 'string' && hide(value) !== value;
+  return { given, hidden: isHidden ? JSON.stringify(hide(value)) : given };
+};
+const joined = (parts: readonly Tree[], write: (values: readonly string[]) => string): Tree => ({
+  given: write(parts.map(({ given }) => given)),
+  hidden: write(parts.map(({ hidden }) => hidden)),
+});
+const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
+  tree: fc.oneof(
+    { depthSize: 'small' },
+    fc
+      .constantFrom('"failed"', '"secret"', '"a secret\\n"', '"\\u0073ecret"', '"a\\/b"', '1.0e2', 'null', 'true', '""')
+      .map(leaf),
+    fc.array(tie('tree'), { maxLength: 3 }).map((items) => joined(items, (values) => `[${values.join(' , ')}]`)),
+    fc
+      .array(tie('tree'), { maxLength: 3 })
+      .map((items) => joined(items, (values) => `{${values.map((each, at) => `"secret${at}": ${each}`).join(',')}}`)),
+  ),
+})) as { tree: fc.Arbitrary<Tree> };
 /** One event as the upstream writes it, or with other names of its response. */
 type Written = (names: Names) => string;
 
@@ -182,6 +208,22 @@ describe('an event with the response', () => {
     expect(out).toContain('[hidden]');
     expect(out).not.toContain('secret');
     expect(out).toContain('"resp_own"');
+  });
+
+  test('keeps every byte but the strings of an error that say what is to be hidden', () => {
+    let changed = 0;
+    fc.assert(
+      fc.property(tree, tree, fc.constantFrom('completed', 'failed'), (output, error, status) => {
+        const written = ({ id, model }: Names, fault: string) => {
+          const names = `"id":"${id}","model":${JSON.stringify(model)}`;
+          const response = `{"output":[${output.given}], ${names},"status":"${status}","error":${fault} ,"usage":null}`;
+          return event('response.completed', `{"type":"response.completed","response":${response},"failed":"secret"}`);
+        };
+        if (error.hidden !== error.given) changed += 1;
+        expect(read(written(theirs, error.given)).out).toBe(written(own, error.hidden));
+      }),
+    );
+    expect(changed).toBeGreaterThan(10);
   });
 
   test.each([

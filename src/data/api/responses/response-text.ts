@@ -65,6 +65,8 @@ export interface ResponseEnvelope {
   readonly id: string;
   readonly createdAt: number;
   readonly repeated: Repeated;
+  /** Whether the events that follow the start may be the upstream's own. */
+  readonly isPassing?: boolean;
   readonly asSummary: boolean;
   /** Whether a search of the upstream may come between its texts, and cut them where it cites. */
   readonly searches: boolean;

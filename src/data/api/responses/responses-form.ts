@@ -69,7 +69,9 @@ const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((c
     switch (chunk.type) {
       case 'start': {
         const response = `"response":${responseText(envelope, 'in_progress', [], null)}`;
-        return emit('response.created', response) + emit('response.in_progress', response);
+        const created = emit('response.created', response);
+        // The upstream's numbers go on from its own created; not every one sends the other event.
+        return envelope.isPassing === true ? created : created + emit('response.in_progress', response);
       }
       case 'block_start': {
         const goesOn = isText && envelope.searches;

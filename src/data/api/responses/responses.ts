@@ -26,6 +26,7 @@ export const responsesRoute = (options: InferenceOptions): Route => {
         get repeated() {
           return repeated ?? repeatedOf({ model, input: '' });
         },
+        isPassing: repeated === null,
         asSummary,
         searches,
         called,

@@ -15,6 +15,8 @@ export interface Origin {
   readonly lookup: LookupFunction;
   readonly connectMs: Millis;
   readonly keepMs: Millis;
+  /** Bytes came that no request had asked for. */
+  readonly unasked: () => void;
 }
 
 /** Sends a request and reads its answer. */
@@ -29,9 +31,14 @@ export interface Asker extends ResponseReader {
 export interface Keeper {
   readonly sweep: Sweep;
   free(connection: Connection): void;
-  gone(connection: Connection): void;
+  /** @param again the request of the connection, which goes out on a new one before all others */
+  gone(connection: Connection, again: Asked | null): void;
 }
 
+export type Asked = readonly [HttpRequest, Asker];
+
+/** From the end of an answer to the next request: a second answer is noticed if it comes in this time. */
+const restMs: Millis = 10;
 /** A body up to this size is copied into the string of its head, which is cheaper than two writes. */
 const oneStringBytes = 12_288;
 /** Shared by all connections: a read is handed over before the next begins. */
@@ -50,6 +57,11 @@ export class Connection implements Due {
   #request: HttpRequest | null = null;
   #answered = false;
   #parser: ResponseParser | null = null;
+  /** Whether a request before this one was sent on it, whose second answer may still come. */
+  #isUsed = false;
+  /** Whether its answer began before it was sent. */
+  #isEarly = false;
+  #rest: NodeJS.Timeout | null = null;
 
   constructor(origin: Origin, keeper: Keeper) {
     this.#origin = origin;
@@ -124,7 +136,7 @@ export class Connection implements Due {
       this.#opened,
     );
     return socket
-      .on('data', (piece: Buffer) => this.#read(piece))
+      .on('data', (piece: Buffer) => this.#readSecret(piece))
       .on('error', (error) => this.#lose(tlsFault(error, socket, trust)));
   }
 
@@ -137,7 +149,6 @@ export class Connection implements Due {
   #write(): void {
     if (this.#request === null) return;
     const { head, body } = this.#request;
-    this.#request = null;
     this.dueAt = Number.POSITIVE_INFINITY;
     if (body.length <= oneStringBytes) {
       this.#socket.write(head + body.toString('latin1'), 'latin1');
@@ -149,13 +160,32 @@ export class Connection implements Due {
     this.#socket.uncork();
   }
 
-  #read(piece: Buffer): void {
-    const parser = this.#parser;
-    // A late answer must not become that of the next request.
-    if (parser === null) {
-      this.#lose(new HttpFault('protocol', 'bytes came that no request has asked for'));
+  /** Over TLS Node learns of the end of a write up to a turn late, so what seems early is judged after this turn. */
+  #readSecret(piece: Buffer): void {
+    if (this.#parser === null || this.#socket.writableLength === 0) {
+      this.#read(piece);
       return;
     }
+    this.#socket.pause();
+    setImmediate(() => {
+      if (this.#dead) return;
+      this.#read(piece);
+      if (!this.#paused) this.#socket.resume();
+    });
+  }
+
+  #read(piece: Buffer): void {
+    const parser = this.#parser;
+    const isEarly = this.#socket.writableLength > 0;
+    // A late answer must not become that of the next request.
+    if (parser === null || (isEarly && this.#isUsed)) {
+      this.#origin.unasked();
+      const again: Asked | null = this.#request && this.#asker && [this.#request, this.#asker];
+      this.#lose(null, again);
+      return;
+    }
+    this.#isEarly ||= isEarly;
+    this.#request = null;
     try {
       parser.push(piece);
     } catch (error) {
@@ -164,7 +194,7 @@ export class Connection implements Due {
       return;
     }
     this.#answered ||= parser.begun;
-    if (parser.over) this.#finish(parser.keepMs);
+    if (parser.over) this.#finish(parser);
   }
 
   #ended(): void {
@@ -176,30 +206,40 @@ export class Connection implements Due {
     }
   }
 
-  #finish(keepMs: Millis): void {
+  #finish({ keepMs, hasExcess }: ResponseParser): void {
+    if (hasExcess) this.#origin.unasked();
     if (this.#dead) return;
     this.#asker = null;
     this.#parser = null;
-    // An early answer leaves unsent bytes of its request in the way.
-    if (keepMs === 0 || this.#socket.writableLength > 0) {
+    if (keepMs === 0 || this.#isEarly) {
       this.#lose(null);
       return;
     }
     this.resume();
+    this.#isUsed = true;
     this.dueAt = this.#keeper.sweep.now() + Math.min(keepMs, this.#origin.keepMs);
-    this.#keeper.free(this);
+    if (this.#rest === null) this.#rest = setTimeout(this.#rested, restMs);
+    else this.#rest.refresh();
   }
 
+  /** Bytes that have arrived are read first. */
+  readonly #rested = (): void => void setImmediate(this.#freed);
+
+  readonly #freed = (): void => {
+    if (!this.#dead) this.#keeper.free(this);
+  };
+
   /** @param error null to report nothing */
-  #lose(error: unknown): void {
+  #lose(error: unknown, again: Asked | null = null): void {
     if (this.#dead) return;
     this.#dead = true;
+    if (this.#rest !== null) clearTimeout(this.#rest);
     const asker = this.#asker;
     this.#asker = null;
     this.#request = null;
     this.#parser?.stop();
     this.#socket.destroy();
-    this.#keeper.gone(this);
+    this.#keeper.gone(this, again);
     if (error !== null) asker?.failed(error, this.#answered);
   }
 }

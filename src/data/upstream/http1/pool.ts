@@ -1,4 +1,4 @@
-import { type Asker, Connection, type Keeper, type Origin } from './connection.ts';
+import { type Asked, type Asker, Connection, type Keeper, type Origin } from './connection.ts';
 import type { HttpRequest } from './request.ts';
 import type { Sweep } from './sweep.ts';
 
@@ -44,12 +44,12 @@ export class Pool implements Keeper {
     else this.#idle.push(connection);
   }
 
-  gone(connection: Connection): void {
+  gone(connection: Connection, again: Asked | null): void {
     this.sweep.forget(connection);
     this.#all.delete(connection);
     const at = this.#idle.lastIndexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
-    const next = this.#next();
+    const next = again ?? this.#next();
     if (next !== undefined) this.#dial(...next);
     this.#endIfDone();
   }
@@ -77,7 +77,7 @@ export class Pool implements Keeper {
     connection.ask(request, asker);
   }
 
-  #next(): readonly [HttpRequest, Asker] | undefined {
+  #next(): Asked | undefined {
     for (const [asker, request] of this.#waiting) {
       this.#waiting.delete(asker);
       return [request, asker];

@@ -46,6 +46,7 @@ export class ResponseParser {
   #digits = 0;
   #extensionBytes = 0;
   #keepMs: Millis = 0;
+  #hasExcess = false;
 
   constructor(reader: ResponseReader) {
     this.#reader = reader;
@@ -79,6 +80,11 @@ export class ResponseParser {
   /** 0: the connection is not reusable. */
   get keepMs(): Millis {
     return this.#keepMs;
+  }
+
+  /** Whether more came with its end. */
+  get hasExcess(): boolean {
+    return this.#hasExcess;
   }
 
   #step(piece: Buffer, at: number): number {
@@ -226,6 +232,7 @@ export class ResponseParser {
   /** @param isLast whether nothing follows: a peer that sends more than the answer gets no further request */
   #finish(isLast: boolean): void {
     this.#state = 'over';
+    this.#hasExcess = !isLast;
     if (!isLast) this.#keepMs = 0;
     this.#reader.end();
   }

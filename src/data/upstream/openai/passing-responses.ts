@@ -1,5 +1,6 @@
 import { Kind, lentDocument as tape } from '../../../json/document.ts';
-import { edited } from '../../../json/edits.ts';
+import { type Edit, edited } from '../../../json/edits.ts';
+import { nameSet } from '../../../json/names.ts';
 import { noTokens, type Usage } from '../../../tokens.ts';
 import type { GenerateOptions, PassedAnswer, PassedRequest, Passing } from '../port.ts';
 import { streamedAnswer, wholeAnswer } from '../transport/answers.ts';
@@ -54,26 +55,41 @@ const usageTold = (response: number): Usage | null => {
 
 const isSearchCall = (type: number): boolean => spells(type, 'web_search_call') || spells(type, 'file_search_call');
 
-/** A failure has the upstream's own words. @throws UpstreamError for one that is not told */
-const shown = (document: Buffer, hide: Hide, isBegun: boolean, response: () => number): Buffer => {
-  const isFailed = spells(memberOf(response(), 'status'), 'failed');
-  if (!isFailed && !document.includes('"failed"')) return document;
-  const hidden = Buffer.from(hide(document.toString()));
-  scanned(hidden, 'the answer');
-  const failure = isFailed ? untoldFailure(picked(response(), 'error'), isBegun) : null;
-  if (failure !== null) throw failure;
-  return hidden;
+const isError = nameSet(['error']);
+
+/** Our own names, and the upstream's words in an error without its key and host. @throws UpstreamError for a failure that is not told */
+const shown = (response: number, own: OwnNames, hide: Hide, isBegun: boolean): Edit[] => {
+  if (spells(memberOf(response, 'status'), 'failed')) {
+    const failure = untoldFailure(picked(response, 'error'), isBegun);
+    if (failure !== null) throw failure;
+  }
+  const edits = ownNames(response, own);
+  for (let at = response + 1; at < tape.next(response); at = tape.next(at + 1))
+    if (isError(tape, at)) edits.push(...hiddenIn(at + 1, hide));
+  return edits.sort((one, other) => one.start - other.start);
+};
+
+/** Strings with nothing to hide stay as they are written. */
+const hiddenIn = (value: number, hide: Hide): Edit[] => {
+  const edits: Edit[] = [];
+  for (let at = value; at < tape.next(value); at++) {
+    if (!tape.is(at, Kind.string)) continue;
+    const [said, hidden] = [tape.text(at), hide(tape.text(at))];
+    if (hidden !== said) edits.push(tape.replaced(at, JSON.stringify(hidden)));
+  }
+  return edits;
 };
 
 const passedResponse = (document: Buffer, own: OwnNames, hide: Hide): PassedAnswer => {
   scanned(document, 'the answer');
-  const told = shown(document, hide, false, () => 0);
+  if (!tape.is(0, Kind.object)) throw malformed('the answer is not an object');
+  const edits = shown(0, own, hide, false);
   const output = memberOf(0, 'output');
   if (!tape.is(output, Kind.array)) throw malformed('the answer has no output');
   const usage = usageTold(0) ?? noTokens;
   const texts = noTexts();
   if (usage.output_tokens === 0) addTexts(texts, output, 'responses');
-  return { body: edited(told, ownNames(0, own)), usage, outputBytes: texts.bytes };
+  return { body: edited(document, edits), usage, outputBytes: texts.bytes };
 };
 
 const lineEnd = /[\r\n]/;
@@ -99,7 +115,7 @@ export class PassedResponseReader extends PassedReader {
     throw malformed('the stream ends before the response does');
   }
 
-  protected read(document: Buffer): Passed {
+  protected read(): Passed {
     const type = tape.string(memberOf(0, 'type'));
     if (type === undefined) throw malformed('the type of an event is not a string');
     if (type === 'error') {
@@ -110,7 +126,7 @@ export class PassedResponseReader extends PassedReader {
     if (tape.is(text, Kind.string)) this.outputBytes += tape.textBytes(text);
     const isEnd = ends.includes(type);
     const whole = memberOf(0, 'response');
-    if (isEnd || tape.isGiven(whole)) return this.#readWhole(document, type, isEnd);
+    if (isEnd || tape.isGiven(whole)) return this.#readWhole(whole, type, isEnd);
     return {
       waits: beginnings.includes(type),
       text,
@@ -119,18 +135,16 @@ export class PassedResponseReader extends PassedReader {
     };
   }
 
-  #readWhole(document: Buffer, type: string, isEnd: boolean): Passed {
-    const told = shown(document, this.#hide, this.outputBytes > 0, () => memberOf(0, 'response'));
-    const response = memberOf(0, 'response');
+  #readWhole(response: number, type: string, isEnd: boolean): Passed {
     if (response === -1 || tape.kind(response) !== Kind.object) throw malformed('response is not an object');
     // It would end the line, and begin an event that nobody has read.
     if (lineEnd.test(type)) throw malformed('the type of an event has a line end');
+    const edits = shown(response, this.own, this.#hide, this.outputBytes > 0);
     if (isEnd) this.#usage = usageTold(response);
     this.ended = isEnd;
     return {
       head: `event: ${type}\ndata: `,
-      edits: ownNames(response, this.own),
-      document: told,
+      edits,
       waits: beginnings.includes(type),
     };
   }

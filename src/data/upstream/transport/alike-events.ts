@@ -108,10 +108,11 @@ export class AlikeEvents {
   }
 }
 
+/** -1 for what is no JSON, such as a zero before another digit. */
 const numberEnd = (events: Buffer, start: number): number => {
   let at = start;
   while (isDigit(events[at])) at++;
-  return at === start ? -1 : at;
+  return at === start || (events[start] === zero && at > start + 1) ? -1 : at;
 };
 
 /** A part that begins there, with the edits in it; null without any. */

@@ -32,6 +32,8 @@ export interface EndpointDependencies {
   readonly repeats?: boolean | undefined;
   /** Name resolution, `dns.lookup` by default. */
   readonly resolve?: Resolve | undefined;
+  /** Bytes came that no request had asked for; their connection is closed. */
+  readonly unasked?: (() => void) | undefined;
 }
 
 /** Or earlier, as the upstream names it. */
@@ -78,7 +80,14 @@ export class Endpoint {
 
   constructor(declared: ReachedEndpoint, own: OwnHeaders, dependencies: EndpointDependencies) {
     const url = new URL(declared.base_url);
-    const { clock, sleep = realSleep, random = Math.random, repeats = true, resolve } = dependencies;
+    const {
+      clock,
+      sleep = realSleep,
+      random = Math.random,
+      repeats = true,
+      resolve,
+      unasked = () => {},
+    } = dependencies;
     const isTls = url.protocol === 'https:';
     this.#pool = new Pool(
       {
@@ -88,6 +97,7 @@ export class Endpoint {
         lookup: guardedLookup((address) => declared.private_network || !isPrivateAddress(address), resolve),
         connectMs: declared.connect_timeout_ms,
         keepMs,
+        unasked,
       },
       declared.connections,
       new Sweep(clock),

@@ -21,8 +21,6 @@ export interface PassedEvent {
   readonly text?: number;
   readonly number?: number;
   readonly padding?: number;
-  /** In place of the one that came. */
-  readonly document?: Buffer;
 }
 
 const noBytes = Buffer.alloc(0);
@@ -97,8 +95,7 @@ export abstract class PassedReader implements StreamReader<PassedEvents> {
   #put(read: PassedEvent, frame: Buffer, document: Buffer, events: Buffer, at: number): void {
     const { head, edits = [], waits = false } = read;
     const written = head === undefined ? null : Buffer.from(head);
-    const event =
-      written === null ? frame : Buffer.concat([written, edited(read.document ?? document, edits), blankLine]);
+    const event = written === null ? frame : Buffer.concat([written, edited(document, edits), blankLine]);
     this.#startBytes += event.length;
     this.#waits &&= waits && this.#startBytes <= maxHeldBytes;
     if (this.#waits) this.#start!.push(Buffer.from(event));

@@ -16,6 +16,15 @@ export const serveMetrics = async (
   registry: Pick<Registry, 'metrics' | 'contentType'>,
 ): Promise<MetricsListener> => {
   const limits = { requestTimeout: patienceMs, headersTimeout: patienceMs, keepAliveTimeout: 60_000 };
+  let next: Promise<string> | undefined;
+  /** One for all that ask in a turn of the event loop. */
+  const metrics = (): Promise<string> => {
+    next ??= new Promise(setImmediate).then(() => {
+      next = undefined;
+      return registry.metrics();
+    });
+    return next;
+  };
   const busy = new WeakSet<Socket>();
   const server = createServer(limits, (request, response) => {
     const { socket } = request;
@@ -33,7 +42,7 @@ export const serveMetrics = async (
       response.end(path === '/metrics' ? 'GET /metrics\n' : 'There is only /metrics here.\n');
       return;
     }
-    registry.metrics().then(
+    metrics().then(
       (text) => {
         response.writeHead(200, { 'content-type': registry.contentType, 'content-length': Buffer.byteLength(text) });
         response.end(request.method === 'HEAD' ? undefined : text);

@@ -38,7 +38,7 @@ export interface Keeper {
 export type Asked = readonly [HttpRequest, Asker];
 
 /** From the end of an answer to the next request: a second answer is noticed if it comes in this time. */
-const restMs: Millis = 10;
+const restMs: Millis = 5;
 /** A body up to this size is copied into the string of its head, which is cheaper than two writes. */
 const oneStringBytes = 12_288;
 /** Shared by all connections: a read is handed over before the next begins. */

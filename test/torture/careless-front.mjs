@@ -1,7 +1,7 @@
 /**
- * Preloaded into a gateway whose protection is to be off. CARELESS_FRONT=handler: a response has a handler of its end only
- * where it is not answered in the turn in which it was asked for. CARELESS_FRONT=close: nobody is told of an end, so what
- * has ended is answered.
+ * Preloaded into a gateway whose protection is to be off. CARELESS_FRONT=handler: after the first, responses have no handler
+ * of their end. CARELESS_FRONT=turn: requests are answered in uWebSockets' callbacks. CARELESS_FRONT=close: nobody is told of
+ * an end, so what has ended is answered.
  */
 import { createRequire } from 'node:module';
 
@@ -9,35 +9,39 @@ const require = createRequire(import.meta.url);
 const major = Number(process.versions.node.split('.')[0]);
 const native = require(major >= 24 ? 'uWebSockets.js-node24' : 'uWebSockets.js');
 
-const unhandled = (response) => {
-  let listener;
-  let isOver = false;
-  for (const name of ['end', 'endWithoutBody', 'tryEnd', 'close']) {
-    const original = response[name];
-    response[name] = (...args) => {
-      const result = original.apply(response, args);
-      isOver ||= name !== 'tryEnd' || result[1];
-      return result;
-    };
-  }
-  response.onAborted = (given) => {
-    listener = given;
-    return response;
-  };
-  return () => {
-    delete response.onAborted;
-    if (!isOver && listener !== undefined) response.onAborted(listener);
-  };
-};
+const off = process.env.CARELESS_FRONT;
+const later = globalThis.setImmediate;
+let isInside = false;
+if (off === 'turn')
+  globalThis.setImmediate = (work, ...given) => (isInside ? void work(...given) : later(work, ...given));
 
-const untold = (response) => {
-  const original = response.onAborted;
-  original.call(response, () => {});
-  response.onAborted = () => response;
-  return () => {};
-};
+const inside = (callback) =>
+  function called(...given) {
+    isInside = true;
+    try {
+      return callback(...given);
+    } finally {
+      isInside = false;
+    }
+  };
 
-const careless = { handler: unhandled, close: untold }[process.env.CARELESS_FRONT];
+/** Those of a gateway's start and first clients. */
+const first = 200;
+let asked = 0;
+
+const careless = {
+  handler: (response) => {
+    if (++asked > first) response.onAborted = () => response;
+  },
+  turn: (response) => {
+    const { onData } = response;
+    response.onData = (callback) => onData.call(response, inside(callback));
+  },
+  close: (response) => {
+    response.onAborted(() => {});
+    response.onAborted = () => response;
+  },
+}[off];
 
 for (const kind of ['App', 'SSLApp']) {
   const open = native[kind];
@@ -46,11 +50,14 @@ for (const kind of ['App', 'SSLApp']) {
     for (const method of ['any', 'get', 'post', 'put', 'patch', 'del', 'head', 'options']) {
       const add = app[method];
       app[method] = (pattern, handle) =>
-        add.call(app, pattern, (response, request) => {
-          const over = careless(response);
-          handle(response, request);
-          over();
-        });
+        add.call(
+          app,
+          pattern,
+          inside((response, request) => {
+            careless(response);
+            handle(response, request);
+          }),
+        );
     }
     return app;
   };

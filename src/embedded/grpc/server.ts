@@ -8,7 +8,7 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Call } from './call.ts';
 import { closeBeforeReset } from './resets.ts';
 import { RpcError, timeoutMs, UNAVAILABLE, UNIMPLEMENTED } from './status.ts';
@@ -65,6 +65,13 @@ export async function serveGrpc(
   };
   const server = tls === undefined ? createServer(settings) : createSecureServer({ ...settings, ...tls });
 
+  // A connection outlives its session where its client sends no HTTP/2, or does not close.
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+
   server.on('session', (session) => {
     sessions.add(session);
     session.setLocalWindowSize(WINDOW_BYTES * 2);
@@ -114,6 +121,7 @@ export async function serveGrpc(
         for (const session of sessions) session.close();
         setTimeout(() => {
           for (const session of sessions) session.destroy();
+          for (const socket of sockets) socket.destroy();
         }, LINGER_MS).unref();
       }),
   };

@@ -17,7 +17,7 @@ const most = 5_000;
 /** Part of them that comes as it ends. */
 const lateShare = 0.1;
 const endMs = 60_000;
-const protections = ['handler', 'close'] as const;
+const protections = ['handler', 'turn', 'close'] as const;
 
 /** What this process has kept others waiting for. */
 const lagging = (scene: Scene) => {
@@ -232,7 +232,7 @@ const rounds = async (
  * byte, at the listener (plain and over TLS in turns), at the port of the metrics and at the store's socket; at the end of
  * each gateway beside SIGTERM. Honest clients ask beside them. The gateway goes on, each answer goes to who has asked, health
  * is told within five seconds, and nothing is kept of who has gone. The canaries' gateways have no handler of a response's
- * end where it is answered at once, or are not told of it.
+ * end, answer in the callback that brings the request, or are not told of an end.
  */
 export async function torturedAtTheFront(plan: Plan, figures: Figures): Promise<void> {
   if (!plan.canary) {

@@ -219,7 +219,7 @@ const provocations: Readonly<Record<Code, Provocation>> = {
   access_token_expired: {
     ask: async () => {
       const { access_token: token } = JSON.parse((await form(grant())).text);
-      at.clock.at += 3_600_000;
+      at.clock.at += 3_602_000;
       return projects(token);
     },
     status: 401,

@@ -42,10 +42,11 @@ export class SpendRows implements SpendSource {
     const key = rows.get(spendLines, line);
     const ofProject = rows.get(projectRows, projectKeyOf(organization, project))?.spendLimit;
     const ofAll = rows.get(organizationRows, organization)?.spendLimit;
+    const spenders = [line, project, organization];
     const found = [
-      ...this.#limited('key', line, key?.spendLimit, key?.keys ?? []),
-      ...this.#limited('project', project, ofProject, [project]),
-      ...this.#limited('organization', organization, ofAll, [organization]),
+      ...this.#limited('key', line, key?.spendLimit, key?.keys ?? [], spenders),
+      ...this.#limited('project', project, ofProject, [project], spenders),
+      ...this.#limited('organization', organization, ofAll, [organization], spenders),
     ];
     const limits = found.length === 0 ? unlimited : found;
     if (this.#known.size >= mostLines) this.#known.clear();
@@ -63,10 +64,11 @@ export class SpendRows implements SpendSource {
     scope: Limited['scope'],
     id: string,
     limit: SpendLimit | null | undefined,
+    counted: readonly string[],
     spenders: readonly string[],
   ): readonly Limited[] {
     if (limit == null) return [];
-    return [{ id, scope, limit, spent: (at) => spentBy(this.#totals, spenders, limit.interval, at) }];
+    return [{ id, scope, limit, spenders, spent: (at) => spentBy(this.#totals, counted, limit.interval, at) }];
   }
 }
 

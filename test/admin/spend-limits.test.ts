@@ -115,7 +115,7 @@ describe.each([
     await calls().update(body);
     const { credit } = at.accounts;
     const status = async () => (await calls().retrieve()).enforcement.status;
-    const hold = credit.hold([{ id, scope, limit, spent: () => 0 }], 4_999_999, at.clock.at);
+    const hold = credit.hold([{ id, scope, limit, spenders: [id], spent: () => 0 }], 4_999_999, at.clock.at);
     expect(await status()).toBe('inactive');
     const of = { organization_id: tenant.organizationId, project_id: tenant.projectId, key_id: keyId };
     const charged = settlement(`r${asked++}`, { ...of, micro_dollars: 1, settled_at: at.clock.at });
@@ -232,7 +232,8 @@ describe('spend that is read', () => {
     const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 60 })).body;
     await spend(second.id, 100_000);
     const limit = { amount: 500_000, interval: 'total' } as const;
-    const bound = { id: first.id as string, scope: 'key', limit, spent: () => 100_000 } as const;
+    const id = first.id as string;
+    const bound = { id, scope: 'key', limit, spenders: [id], spent: () => 100_000 } as const;
     const hold = at.accounts.credit.hold([bound], 150_000, at.clock.at);
     for (const { value } of [first, second])
       expect((await ofKey(value)).body.data).toMatchObject({ usage: 0.1, limit_remaining: 0.25 });

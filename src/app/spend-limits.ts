@@ -29,6 +29,8 @@ export class SpendRows implements SpendSource {
   readonly #rows: Rows;
   readonly #known = new Map<string, readonly Limited[]>();
   readonly #totals: KeptRows;
+  /** Rows with other limits may be read already, which hold once they are shown. */
+  #isChanging = false;
 
   constructor(rows: Rows) {
     this.#rows = rows;
@@ -36,7 +38,7 @@ export class SpendRows implements SpendSource {
   }
 
   limitsOf(line: string, project: string, organization: string): readonly Limited[] {
-    const known = this.#known.get(line);
+    const known = this.#isChanging ? undefined : this.#known.get(line);
     if (known !== undefined) return known;
     const rows = this.#rows;
     const key = rows.get(spendLines, line);
@@ -54,8 +56,14 @@ export class SpendRows implements SpendSource {
     return limits;
   }
 
+  /** Takes every batch before its rows can be read. */
+  committing(batch: readonly Recorded[]): void {
+    this.#isChanging = batch.some(({ type }) => limitEvents.has(type));
+  }
+
   /** Takes every batch that the read models commit; an empty one after they were built anew. */
   committed(batch: readonly Recorded[]): void {
+    this.#isChanging = false;
     if (batch.length === 0 || batch.some(({ type }) => limitEvents.has(type))) this.#known.clear();
     if (batch.length === 0 || batch.some(({ type }) => usageEvents.has(type))) this.#totals.forget();
   }

@@ -73,12 +73,20 @@ describe('a spend limit', () => {
   });
 
   test.each([
-    ['/v1/messages', message(90), { type: 'error', error: { type: 'billing_error', code: 'spend_limit_exceeded' } }],
-    ['/v1/chat/completions', message(90), { error: { type: 'insufficient_quota', code: 'spend_limit_exceeded' } }],
+    [
+      '/v1/messages',
+      message(90),
+      { type: 'error', error: { type: 'billing_error', code: 'project_spend_limit_exceeded' } },
+    ],
+    [
+      '/v1/chat/completions',
+      message(90),
+      { error: { type: 'insufficient_quota', code: 'project_spend_limit_exceeded' } },
+    ],
     [
       '/v1/responses',
       { model: 'm', input: 'hi', max_output_tokens: 90 },
-      { error: { type: 'insufficient_quota', code: 'spend_limit_exceeded' } },
+      { error: { type: 'insufficient_quota', code: 'project_spend_limit_exceeded' } },
     ],
   ])(
     '%s: a refusal has the form of its API, with scope, amount, what is left and when it resets',

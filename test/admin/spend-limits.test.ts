@@ -241,6 +241,24 @@ describe('spend that is read', () => {
     expect((await ofKey(second.value)).body.data.limit_remaining).toBe(0.4);
   });
 
+  test('of a key that was rotated: its history has the limits that were in force, which are the successor’s', async () => {
+    const spend_limit = { amount: 5, interval: 'day' };
+    const first = (await ask('POST', onProject('/api_keys'), { name: 'k', spend_limit })).body;
+    const fields = async (at = '') => {
+      const { state } = (await ask('GET', onProject(`/api_keys/${first.id}/history${at}`))).body;
+      return [state.fields.spend_limit, state.fields.limits.requests_per_minute];
+    };
+    const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 60 })).body;
+    const third = (await ask('POST', onProject(`/api_keys/${second.id}/rotate`), { grace_seconds: 60 })).body;
+    const before = Math.floor(at.clock.at / 1000);
+    expect(await fields()).toEqual([spend_limit, null]);
+    at.clock.at += 5_000;
+    const later = { spend_limit: { amount: 1, interval: 'total' }, limits: { requests_per_minute: 9 } };
+    await ask('POST', onProject(`/api_keys/${third.id}`), later);
+    expect(await fields()).toEqual([later.spend_limit, 9]);
+    expect(await fields(`?at=${before}`)).toEqual([spend_limit, null]);
+  });
+
   test('begins at the creation of the chain, or 400 days ago while the log has no sums of keys', async () => {
     const day = 86_400_000;
     const created = Math.floor(at.clock.at / 1000);

@@ -110,6 +110,13 @@ const limits: readonly PlantedFault[] = [
     test: 'test/e2e/spend-kills.test.ts',
   },
   {
+    title: 'a request holds its price within the limits that there are, and not within those that are set meanwhile',
+    file: 'src/data/account/credit.ts',
+    from: 'else spenders = each.spenders;',
+    to: 'else spenders = [...spenders, each.id];',
+    test: 'test/e2e/spend-kills.test.ts',
+  },
+  {
     title: 'after a restart every window is empty',
     file: 'src/limits/snapshot/snapshot-files.ts',
     from: 'return restore(options.store, buffers, options.clock.wall(), options.clock.monotonic())',

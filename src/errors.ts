@@ -33,9 +33,17 @@ const entries = {
     status: 402,
     message: 'The organization has not enough credit for this request and those that are in flight.',
   },
-  spend_limit_exceeded: {
+  api_key_spend_limit_exceeded: {
     status: 402,
-    message: 'A spend limit has not enough left for this request and those that are in flight.',
+    message: 'The spend limit of the API key has not enough left for this request and those that are in flight.',
+  },
+  project_spend_limit_exceeded: {
+    status: 402,
+    message: 'The spend limit of the project has not enough left for this request and those that are in flight.',
+  },
+  organization_spend_limit_exceeded: {
+    status: 402,
+    message: 'The spend limit of the organization has not enough left for this request and those that are in flight.',
   },
   insufficient_permissions: { status: 403, message: 'The credential lacks the permission that this request needs.' },
   credential_type_not_allowed: { status: 403, message: 'This kind of credential is not accepted here.' },
@@ -136,7 +144,7 @@ export interface Refusal {
   readonly headers: Readonly<Record<string, string>>;
   readonly details: readonly Detail[];
   /** Additional fields in the messages API (contract G.8). */
-  readonly about?: Readonly<Record<string, string | number>>;
+  readonly about?: Readonly<Record<string, string | number | null>>;
 }
 
 export type RefusalOptions = Partial<Omit<Refusal, 'code'>>;

@@ -24,6 +24,8 @@ export interface Usage extends Tokens {
   readonly reasoning_tokens?: number;
   /** Not all of it was counted by the upstream. */
   readonly isPartial?: true;
+  /** Weir has estimated the output. */
+  readonly isGuessed?: true;
   readonly details?: Details;
 }
 

@@ -139,6 +139,14 @@ const inference = (body: object, value = mine.projectKey.value, port?: number) =
     body: { ...message, ...body },
     ...(port !== undefined && { port }),
   });
+/** A request for more than a cent, which is the limit of another tenant. */
+const limitedTo = async (pathOf: (project: string) => string): Promise<Refused> => {
+  const { projectId, projectKey, adminKey } = await at.make.tenant();
+  const body = { currency: 'USD', interval: 'month', threshold_amount: 1 };
+  const headers = { ...bearer(adminKey.value), ...freshKey() };
+  await ask('POST', `/v1/organization${pathOf(projectId)}/spend_limit`, { headers, body });
+  return inference({ max_tokens: 20_000 }, projectKey.value);
+};
 const provider = (code: UpstreamError['code']) => () => {
   upstream.answers(new UpstreamError(code, 'The provider said no.'));
   return inference({}).finally(() => upstream.answers(answer()));
@@ -254,13 +262,15 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     status: 403,
   },
   insufficient_credits: { ask: () => inference({ model: 'paid' }), status: 402 },
-  spend_limit_exceeded: {
+  api_key_spend_limit_exceeded: {
     ask: async () => {
       const limited = await makeKey({ name: 'limited', spend_limit: { amount: 0.000001, interval: 'total' } });
       return inference({}, JSON.parse(limited.text).value);
     },
     status: 402,
   },
+  project_spend_limit_exceeded: { ask: () => limitedTo((project) => `/projects/${project}`), status: 402 },
+  organization_spend_limit_exceeded: { ask: () => limitedTo(() => ''), status: 402 },
   model_locked: { ask: () => inference({ model: 'locked' }), status: 403, param: 'model' },
   policy_violation: { ask: () => underPolicy('request.text.contains("hi")'), status: 403 },
   policy_evaluation_failed: {
@@ -602,7 +612,11 @@ test('every code of the catalogue is provoked', () => {
 
 /** What the messages API adds to the code (contract G.8, M.8). */
 const aboutOf = (code: string, status: number): object => {
-  if (code === 'spend_limit_exceeded') return { scope: 'key', limit: 0.000001, limit_remaining: 0.000001 };
+  const limit = { limit: 0.01, limit_remaining: 0.01, limit_resets_at: expect.any(Number) };
+  if (code === 'api_key_spend_limit_exceeded')
+    return { scope: 'key', limit: 0.000001, limit_remaining: 0.000001, limit_resets_at: null };
+  if (code === 'project_spend_limit_exceeded') return { scope: 'project', ...limit };
+  if (code === 'organization_spend_limit_exceeded') return { scope: 'organization', ...limit };
   return code.startsWith('policy_') && status === 403 ? { policy_id: expect.any(String), version: 1 } : {};
 };
 

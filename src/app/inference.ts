@@ -58,6 +58,7 @@ export const openInference = async (parts: {
     clock,
   });
   records.followRows({
+    committing: (batch) => spend.committing(batch),
     committed(batch) {
       spend.committed(batch);
       // If the rows of usage stand still, this gateway goes on counting these accounts itself.

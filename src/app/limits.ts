@@ -4,7 +4,6 @@ import type { Clock } from '../clock.ts';
 import { BadConfig, type Config } from '../config/config.ts';
 import type { TierTable } from '../domain/organization/tiers.ts';
 import type { ReadModels } from '../kernel/projections/projection.ts';
-import type { Recorded } from '../kernel/store/store.ts';
 import type { OwnLimitsSource } from '../limits/own-limits.ts';
 import { SnapshotFiles } from '../limits/snapshot/snapshot-files.ts';
 import { followTiers, readTiers, type TiersInForce, UnusableTiers } from '../limits/tiers/tiers-in-force.ts';
@@ -20,8 +19,8 @@ export interface OpenLimits {
   readonly windows: Windows;
   /** Follows the file; `look` reads it at once. */
   readonly tiers: TiersInForce & { look(): Promise<void> };
-  /** Takes every batch that the read models commit: a changed tier or limit holds from the next request on. */
-  committed(batch: readonly Recorded[]): void;
+  /** Takes every batch that the read models commit: a changed tier or limit holds from the moment on at which it can be read. */
+  readonly follower: ReturnType<typeof limitChanges>;
   close(): Promise<void>;
 }
 
@@ -107,7 +106,7 @@ export const openLimits = async (options: {
   return {
     windows,
     tiers,
-    committed: limitChanges(models, rows, windows, clock),
+    follower: limitChanges(models, rows, windows, clock),
     async close() {
       await tiers.close();
       await ended();

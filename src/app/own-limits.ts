@@ -74,8 +74,9 @@ export class LimitRows implements OwnLimitsSource {
 }
 
 /**
- * Takes every batch that the read models commit, and tells the windows of changed tiers and limits. What changes while the rows of
- * a projection cannot be read is told when they can.
+ * Takes every batch that the read models commit, and tells the windows of changed tiers and limits. Rows can be read a moment before
+ * their commit is known: in this time each request has them told, so that what an answer has shown holds. What changes while the rows
+ * of a projection cannot be read is told when they can.
  */
 export const limitChanges = (models: Rows, rows: LimitRows, windows: Windows, clock: Clock) => {
   const due: Readonly<Record<string, Due>> = {
@@ -91,9 +92,24 @@ export const limitChanges = (models: Rows, rows: LimitRows, windows: Windows, cl
       rows.missed.keys,
     ),
   };
-  return (batch: readonly Recorded[]): void => {
+  const all = Object.values(due);
+  const note = (batch: readonly Recorded[]): void => {
     for (const event of batch) due[event.type]?.ids.add(idOf(event));
-    for (const each of Object.values(due)) each.tellAll(models);
+  };
+  const tell = (): void => {
+    for (const each of all) each.tellAll(models);
+  };
+  return {
+    committing(batch: readonly Recorded[]): void {
+      note(batch);
+      if (batch.some(({ type }) => type in due)) windows.inference.lookAgain = tell;
+    },
+    committed(batch: readonly Recorded[]): void {
+      windows.inference.lookAgain = null;
+      note(batch);
+      tell();
+      for (const each of all) each.told(models);
+    },
   };
 };
 
@@ -111,6 +127,9 @@ class Due {
   tellAll({ absent }: Rows): void {
     if (this.ids.size === 0 || absent.includes(this.#projection)) return;
     for (const id of this.ids) this.#tell(id);
-    this.ids.clear();
+  }
+
+  told({ absent }: Rows): void {
+    if (!absent.includes(this.#projection)) this.ids.clear();
   }
 }

@@ -115,7 +115,7 @@ const start = async (parts: Parts): Promise<Running> => {
   const journal = journalFolder(join(config.DATA_DIR, 'usage'), logId, existsSync(limitsDir(config)));
   // Before the first run, because an organization shows that the log has been used.
   const limits = await openLimits({ config, models, logId, clock, tiers });
-  records.followRows({ committed: limits.committed });
+  records.followRows(limits.follower);
   open.later('the rate limits', limits.close);
   const control = await openControl({ ...parts, records, directory: known, accessLog });
   const inference = await openInference({ ...parts, records, journal });

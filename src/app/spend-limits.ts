@@ -29,6 +29,8 @@ export class SpendRows implements SpendSource {
   readonly #rows: Rows;
   readonly #known = new Map<string, readonly Limited[]>();
   readonly #totals: KeptRows;
+  /** Rows with other limits may be read already, which hold once they are shown. */
+  #isChanging = false;
 
   constructor(rows: Rows) {
     this.#rows = rows;
@@ -36,16 +38,17 @@ export class SpendRows implements SpendSource {
   }
 
   limitsOf(line: string, project: string, organization: string): readonly Limited[] {
-    const known = this.#known.get(line);
+    const known = this.#isChanging ? undefined : this.#known.get(line);
     if (known !== undefined) return known;
     const rows = this.#rows;
     const key = rows.get(spendLines, line);
     const ofProject = rows.get(projectRows, projectKeyOf(organization, project))?.spendLimit;
     const ofAll = rows.get(organizationRows, organization)?.spendLimit;
+    const spenders = [line, project, organization];
     const found = [
-      ...this.#limited('key', line, key?.spendLimit, key?.keys ?? []),
-      ...this.#limited('project', project, ofProject, [project]),
-      ...this.#limited('organization', organization, ofAll, [organization]),
+      ...this.#limited('key', line, key?.spendLimit, key?.keys ?? [], spenders),
+      ...this.#limited('project', project, ofProject, [project], spenders),
+      ...this.#limited('organization', organization, ofAll, [organization], spenders),
     ];
     const limits = found.length === 0 ? unlimited : found;
     if (this.#known.size >= mostLines) this.#known.clear();
@@ -53,8 +56,14 @@ export class SpendRows implements SpendSource {
     return limits;
   }
 
+  /** Takes every batch before its rows can be read. */
+  committing(batch: readonly Recorded[]): void {
+    this.#isChanging = batch.some(({ type }) => limitEvents.has(type));
+  }
+
   /** Takes every batch that the read models commit; an empty one after they were built anew. */
   committed(batch: readonly Recorded[]): void {
+    this.#isChanging = false;
     if (batch.length === 0 || batch.some(({ type }) => limitEvents.has(type))) this.#known.clear();
     if (batch.length === 0 || batch.some(({ type }) => usageEvents.has(type))) this.#totals.forget();
   }
@@ -63,10 +72,11 @@ export class SpendRows implements SpendSource {
     scope: Limited['scope'],
     id: string,
     limit: SpendLimit | null | undefined,
+    counted: readonly string[],
     spenders: readonly string[],
   ): readonly Limited[] {
     if (limit == null) return [];
-    return [{ id, scope, limit, spent: (at) => spentBy(this.#totals, spenders, limit.interval, at) }];
+    return [{ id, scope, limit, spenders, spent: (at) => spentBy(this.#totals, counted, limit.interval, at) }];
   }
 }
 

@@ -1,5 +1,6 @@
+import type { ProjectKey } from '../domain/key/project-key.ts';
 import type { Project } from '../domain/project/project.ts';
-import type { StateAt } from './history.ts';
+import type { StateAt, Step } from './history.ts';
 import { ofEach, type Past } from './past.ts';
 
 /** What something could do at a moment, its owners and the time included. */
@@ -74,4 +75,18 @@ export const standingIn = async (past: Past, found: StateAt, at: number): Promis
   if (status === 'suspended') return { status, because: own };
   if (has('org_', 'suspended')) return { status: 'suspended', because: 'its organization' };
   return { status, because: own };
+};
+
+/** A key with the limits that were in force for it: those of the newest key of its chain of rotations (contract F.8, M.7). */
+export const withLimitsInForce = async (past: Past, found: Step, at: number): Promise<Step> => {
+  const successorOf = ({ state }: StateAt) => (state.data as Partial<ProjectKey>).rotatedTo ?? null;
+  let newest = found;
+  for (let id = successorOf(found); id !== null; id = successorOf(newest)) {
+    const next = await past.at(id, at);
+    if (next === undefined) break;
+    newest = next;
+  }
+  if (newest === found) return found;
+  const { limits, spendLimit } = newest.state.data as ProjectKey;
+  return { ...found, state: { ...found.state, data: { ...(found.state.data as object), limits, spendLimit } } };
 };

@@ -147,6 +147,8 @@ export interface Allowance {
    * written.
    */
   open(metered: Metered): Promise<Account | Refusal>;
+  /** Instead, for a request without tokens or a price: counts the attempt for its model. Returns the 429, if any. */
+  enter(model: string): Refusal | null;
 }
 
 /** An identified request, already counted by the limits. */

@@ -12,6 +12,7 @@ import type { LimitSubject, WindowStore } from './window/window-store.ts';
  * @returns the ticket, or the limits that refused (`isRefused`)
  */
 export const start = (store: WindowStore, who: LimitSubject, nowMs: Millis): Ticket | Refused => {
+  store.lookAgain?.();
   store.time.set(nowMs);
   const key = recordOf(store, who);
   const why = count(store, key);

@@ -28,6 +28,7 @@ export const reserve = (
   model: string | null = null,
 ): Ticket | Refused => {
   const { time } = store;
+  store.lookAgain?.();
   time.set(nowMs);
   if (!ticket.isOpen) throw new TypeError('Tokens were reserved with a ticket that has ended.');
   const { key } = ticket;

@@ -105,6 +105,8 @@ describe('the rate limits of a project, by the methods of openai', () => {
   test('are in the audit log, and not where nothing changes', async () => {
     await update('rl-a', { max_requests_per_1_minute: 5 });
     const before = at.store.log.length;
+    expect(await update('rl-a', {})).toEqual(row('a', { max_requests_per_1_minute: 5 }));
+    expect(await update('rl-b', {})).toEqual(row('b'));
     await update('rl-a', { max_requests_per_1_minute: 5, max_requests_per_1_day: tier.max_requests_per_1_day });
     expect(at.store.log.length).toBe(before);
     const values = { max_requests_per_1_minute: 5, max_tokens_per_1_minute: null, max_requests_per_1_day: null };
@@ -112,7 +114,6 @@ describe('the rate limits of a project, by the methods of openai', () => {
   });
 
   test.each([
-    [{}, 'max_requests_per_1_minute'],
     [{ max_requests_per_1_minute: 0 }, 'max_requests_per_1_minute'],
     [{ max_requests_per_1_minute: 1.5 }, 'max_requests_per_1_minute'],
     [{ max_requests_per_1_minute: mostPossible.rpm + 1 }, 'max_requests_per_1_minute'],

@@ -115,7 +115,7 @@ describe.each([
     await calls().update(body);
     const { credit } = at.accounts;
     const status = async () => (await calls().retrieve()).enforcement.status;
-    const hold = credit.hold([{ id, scope, limit, spent: () => 0 }], 4_999_999, at.clock.at);
+    const hold = credit.hold([{ id, scope, limit, spenders: [id], spent: () => 0 }], 4_999_999, at.clock.at);
     expect(await status()).toBe('inactive');
     const of = { organization_id: tenant.organizationId, project_id: tenant.projectId, key_id: keyId };
     const charged = settlement(`r${asked++}`, { ...of, micro_dollars: 1, settled_at: at.clock.at });
@@ -232,12 +232,31 @@ describe('spend that is read', () => {
     const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 60 })).body;
     await spend(second.id, 100_000);
     const limit = { amount: 500_000, interval: 'total' } as const;
-    const bound = { id: first.id as string, scope: 'key', limit, spent: () => 100_000 } as const;
+    const id = first.id as string;
+    const bound = { id, scope: 'key', limit, spenders: [id], spent: () => 100_000 } as const;
     const hold = at.accounts.credit.hold([bound], 150_000, at.clock.at);
     for (const { value } of [first, second])
       expect((await ofKey(value)).body.data).toMatchObject({ usage: 0.1, limit_remaining: 0.25 });
     hold!.release();
     expect((await ofKey(second.value)).body.data.limit_remaining).toBe(0.4);
+  });
+
+  test('of a key that was rotated: its history has the limits that were in force, which are the successor’s', async () => {
+    const spend_limit = { amount: 5, interval: 'day' };
+    const first = (await ask('POST', onProject('/api_keys'), { name: 'k', spend_limit })).body;
+    const fields = async (at = '') => {
+      const { state } = (await ask('GET', onProject(`/api_keys/${first.id}/history${at}`))).body;
+      return [state.fields.spend_limit, state.fields.limits.requests_per_minute];
+    };
+    const second = (await ask('POST', onProject(`/api_keys/${first.id}/rotate`), { grace_seconds: 60 })).body;
+    const third = (await ask('POST', onProject(`/api_keys/${second.id}/rotate`), { grace_seconds: 60 })).body;
+    const before = Math.floor(at.clock.at / 1000);
+    expect(await fields()).toEqual([spend_limit, null]);
+    at.clock.at += 5_000;
+    const later = { spend_limit: { amount: 1, interval: 'total' }, limits: { requests_per_minute: 9 } };
+    await ask('POST', onProject(`/api_keys/${third.id}`), later);
+    expect(await fields()).toEqual([later.spend_limit, 9]);
+    expect(await fields(`?at=${before}`)).toEqual([spend_limit, null]);
   });
 
   test('begins at the creation of the chain, or 400 days ago while the log has no sums of keys', async () => {

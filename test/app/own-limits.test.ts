@@ -24,12 +24,12 @@ const open = () => {
   const clock = manualClock();
   const source = new LimitRows(models);
   const windows = testWindows(0, { own: source });
-  const committed = limitChanges(models, source, windows, clock);
+  const { committing, committed } = limitChanges(models, source, windows, clock);
   const event = (type: string, stream: string) => ({ type, stream }) as Recorded;
   const use = () => start(windows.inference, limitSubject('key_1', 'proj_1', 'org_1'), clock.monotonic());
   const limitOf = (scope: 'key' | 'project', id: string) =>
     inspect(windows.inference, scope, id, clock.monotonic())?.windows[0]?.limit;
-  return { models, put, committed, event, use, limitOf, windows };
+  return { models, put, committing, committed, event, use, limitOf, windows };
 };
 
 test('limits of a key are those of its chain of rotations, and a change of its newest key reaches them', () => {
@@ -57,6 +57,26 @@ test('limits of a project and its models change with its rows', () => {
   expect(limitOf('project', 'proj_1')).toBe(8);
   const models = inspectModels(windows.inference, 'proj_1', 'org_1', 0, 0);
   expect(models.map(({ model, windows: [minute] }) => [model, minute?.limit])).toEqual([['house/m', 5]]);
+});
+
+test('what can be read before its commit is known holds for who has read it', () => {
+  const { put, committing, committed, event, use, limitOf, windows } = open();
+  use();
+  const batch = [
+    event('project.rate_limit_updated', 'project-proj_1'),
+    event('project_key.limits_updated', 'projectKey-key_1'),
+  ];
+  committing(batch);
+  use();
+  expect([limitOf('key', 'key_1'), limitOf('project', 'proj_1')]).toEqual([60, 90]);
+  put(keyLimitRows, 'key_1', { ...row, requestsPerMinute: 7 });
+  put(projectRows, 'org_1:proj_1', { rateLimits: { '*': { ...row, requestsPerMinute: 8 } } });
+  use();
+  expect([limitOf('key', 'key_1'), limitOf('project', 'proj_1')]).toEqual([7, 8]);
+  committed(batch);
+  expect(windows.inference.lookAgain).toBeNull();
+  committing([event('policy.created', 'policy-1')]);
+  expect(windows.inference.lookAgain).toBeNull();
 });
 
 test('what changes while rows cannot be read holds once they can', () => {

@@ -74,6 +74,18 @@ describe('the spend limits of a request', () => {
     },
   );
 
+  test('hold as soon as their rows can be read, before the commit is known', () => {
+    const { spend, put, found } = world();
+    expect(found()).toEqual([]);
+    const batch = [event('organization.spend_limited')];
+    spend.committing(batch);
+    expect(found()).toEqual([]);
+    put(organizationRows, 'o', { spendLimit: daily });
+    expect(found()).toEqual([['organization', 'o', 0]]);
+    spend.committed(batch);
+    expect(found()).toEqual([['organization', 'o', 0]]);
+  });
+
   test('know the successor of a key from the rotation on', () => {
     const { spend, put, spent, found } = world();
     put(spendLines, 'k', { spendLimit: daily, keys: ['k'] });

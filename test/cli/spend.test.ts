@@ -72,6 +72,14 @@ describe('weir spend', () => {
     const { out } = await weir(['spend', ids.organization]);
     expect(out).toMatch(/key +limited +\$0\.25 +\$1\.00 +\$0\.75 +total/);
   });
+
+  test('shows the limit of a chain of rotations at its newest key that works', async () => {
+    const [next] = await json('key', 'rotate', ids.limited, '--grace', '24h');
+    const shown = async () => (await json('spend')).filter(({ scope }) => scope === 'key');
+    expect(await shown()).toMatchObject([{ id: next!.id, limit: 1, spent: 0.25 }]);
+    await weir(['key', 'revoke', String(next!.id), '--yes']);
+    expect(await shown()).toMatchObject([{ id: ids.limited, limit: 1, spent: 0.25 }]);
+  });
 });
 
 describe('spend limits elsewhere', () => {

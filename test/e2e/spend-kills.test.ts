@@ -15,9 +15,12 @@ const requests = Number(process.env.SPEND_REQUESTS ?? 1_500);
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 240_000 + requests * 60 });
 
+const messages = [{ role: 'user', content: 'Hello' }];
 const clients = 24;
 const atOnce = 200;
 const maxTokens = 40;
+/** Of the slow model; of the other about as many. */
+const slowTokens = 30;
 const cent = 10_000;
 
 /** Micro-dollars for ⌈5 / 3⌉ + 8 tokens of input and so many of output; `times` is the price. */
@@ -27,16 +30,19 @@ const modelsFile = join(dirname(freshDir()), 'models.json');
 const declare = (times: number): void => {
   const upstream = {
     kind: 'simulated',
-    output_tokens: 30,
+    output_tokens: slowTokens,
     output_tokens_variation: 0.9,
     first_token_ms: 5,
     token_ms: 1,
   };
   const pricing = { prompt: `${times / 1_000_000}`, completion: `${times / 100_000}` };
   const model = { id: 'm', context_length: 100_000, max_output_length: 1_000, pricing, upstream };
-  writeFileSync(modelsFile, JSON.stringify({ models: [model] }));
+  const slow = { ...model, id: 'slow', upstream: { ...upstream, output_tokens_variation: 0, token_ms: 100 } };
+  writeFileSync(modelsFile, JSON.stringify({ models: [model, slow] }));
 };
 const env = { MODELS_FILE: modelsFile, PROJECTION_WAIT_MS: '30000' };
+
+const month = (micros: number) => ({ currency: 'USD', interval: 'month', threshold_amount: micros / cent });
 
 const scopes = ['key', 'project', 'organization'] as const;
 type Sums = Record<(typeof scopes)[number], number>;
@@ -71,7 +77,6 @@ class Site {
 
   async limit(to: Sums): Promise<void> {
     const project = `/v1/organization/projects/${this.server.first.project_id}`;
-    const month = (micros: number) => ({ currency: 'USD', interval: 'month', threshold_amount: micros / cent });
     const ofKey = { spend_limit: { amount: to.key / 1_000_000, interval: 'total' } };
     for (const [path, body] of [
       [`${project}/api_keys/${this.limited.id}`, ofKey],
@@ -97,7 +102,6 @@ class Site {
     const leaving = new AbortController();
     const timer = !isPlain && next() < 0.1 ? setTimeout(() => leaving.abort(), next() * 25) : undefined;
     const stream = !isPlain && next() < 0.5;
-    const messages = [{ role: 'user', content: 'Hello' }];
     const body = { model: 'm', ...((isPlain || next() < 0.7) && { max_tokens: maxTokens }), stream, messages };
     try {
       const response = await fetch(`${this.server.baseUrl}/v1/chat/completions`, {
@@ -121,11 +125,22 @@ class Site {
     }
   }
 
+  /** Resolves, once it is in flight, to what waits for its end. */
+  async slow(key: string): Promise<() => Promise<unknown>> {
+    const response = await fetch(`${this.server.baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'slow', max_tokens: maxTokens, stream: true, messages }),
+    });
+    expect(response.status).toBe(200);
+    return () => response.text();
+  }
+
   /** A refusal says what is left, and that is less than what the request may cost. */
   #expectNoRoom(body: Record<string, unknown>): void {
     this.refused += 1;
     const { code, message } = errorOf(body);
-    expect(code).toBe('spend_limit_exceeded');
+    expect(code).toMatch(/^(api_key|project|organization)_spend_limit_exceeded$/);
     const [, left, needed] = /Beside requests in flight \$([\d.e-]+) are left, and .* may cost \$([\d.e-]+)\./.exec(
       String(message),
     )!;
@@ -171,7 +186,83 @@ class Site {
 
 const raised = ({ between }: Random, sums: Sums): Sums => {
   const above = (sum: number): number => (Math.ceil(sum / cent) + between(3, 30)) * cent;
-  return { key: above(sums.key), project: above(sums.project), organization: above(sums.organization) };
+  // Limits that are set late have their part of it.
+  return { key: above(sums.key), project: above(sums.project), organization: above(sums.organization) + 30 * cent };
+};
+
+const inFlight = 20;
+/** Whose limit is in the way of the requests in flight, and whose is set then. */
+const orders = [
+  ['organization', 'key'],
+  ['organization', 'project'],
+  ['project', 'key'],
+  ['key', 'project'],
+  ['key', 'key'],
+  ['none', 'key'],
+] as const;
+type Order = (typeof orders)[number];
+
+interface Late {
+  readonly order: Order;
+  readonly id: string;
+  readonly limit: number;
+  /** Charged beyond the limit, because it was asked with none in its way. */
+  readonly exempt: number;
+}
+
+/**
+ * Sets, takes away and sets again the limit of a new project or its key while slow requests of it are in flight, and spends what is
+ * left at once.
+ */
+const setLate = async (site: Site, order: Order): Promise<Late> => {
+  const { server, times } = site;
+  const [there, scope] = order;
+  const send = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const answer = await call(server, method, `/v1/organization${path}`, body && { body });
+    expect([order, answer.status < 300]).toEqual([order, true]);
+    return answer.body.id;
+  };
+  const project = String(await send('POST', '/projects', { name: order.join(' ') }));
+  const key = await createKey(server, project, { name: 'late' });
+  const set = (of: 'key' | 'project', micros: number | null): Promise<unknown> => {
+    const path = `/projects/${project}${of === 'key' ? `/api_keys/${key.id}` : '/spend_limit'}`;
+    if (of === 'project') return micros === null ? send('DELETE', path) : send('POST', path, month(micros));
+    return send('POST', path, { spend_limit: micros && { amount: micros / 1_000_000, interval: 'total' } });
+  };
+  if (there === 'none') await send('DELETE', '/spend_limit');
+  if (there === 'key' || there === 'project') await set(there, 100 * cent);
+  const ends = await Promise.all(Array.from({ length: inFlight }, () => site.slow(key.value)));
+  const limit = Math.ceil((inFlight * costOf(maxTokens, times)) / cent + 1) * cent;
+  for (const micros of [50 * cent, null, limit]) await set(scope, micros);
+  if (there === 'none') await send('POST', '/spend_limit', month(site.limits.organization));
+  const spend = async (): Promise<void> => {
+    const answers = await Promise.all(Array.from({ length: clients }, () => site.ask(key.value, true)));
+    if (answers.includes(200)) await spend();
+  };
+  await spend();
+  await Promise.all(ends.map((end) => end()));
+  await spend();
+  const id = scope === 'key' ? key.id : project;
+  return { order, id, limit, exempt: there === 'none' ? inFlight * costOf(slowTokens, times) : 0 };
+};
+
+const setAllLate = async (site: Site): Promise<readonly Late[]> => {
+  const within = orders.filter(([there]) => there !== 'none');
+  const without = orders.filter(([there]) => there === 'none');
+  // Without a limit of the organization the others would be asked with none in their way.
+  const found = await Promise.all(within.map((order) => setLate(site, order)));
+  for (const order of without) found.push(await setLate(site, order));
+  return found;
+};
+
+const expectWithin = (lates: readonly Late[], found: readonly Settlement[]): void => {
+  for (const { order, id, limit, exempt } of lates) {
+    const sum = found
+      .filter(({ key_id, project_id }) => key_id === id || project_id === id)
+      .reduce((all, each) => all + each.micro_dollars, 0);
+    expect(sum, order.join(' ')).toBeLessThanOrEqual(limit + exempt);
+    expect(sum, order.join(' ')).toBeGreaterThan(limit - costOf(maxTokens, 3));
+  }
 };
 
 /** Everything at once: many requests, one more price, limits that are lowered and raised again, and a kill at the end. */
@@ -226,10 +317,12 @@ test(`limits of three scopes are exceeded by nothing, and leave no room unused, 
   const kills = Math.max(3, Math.floor(requests / 1_000));
   for (let round = 1; round <= kills + 1; round++) {
     await site.limit(raised(random, site.sums));
+    const lates = await setAllLate(site);
     await torment(site, Math.floor((requests * round) / (kills + 1)));
     const found = await site.settlements();
     site.sums = site.sumsOf(found);
     for (const scope of scopes) expect(site.sums[scope], scope).toBeLessThanOrEqual(site.limits[scope]);
+    expectWithin(lates, found);
     expectAsAnswered(site, found);
     await fill(site);
   }

@@ -50,7 +50,7 @@ test('a spend limit holds to the micro-dollar from the answer that sets it on, a
   const refused = answers.at(-1)!;
   expect([refused.status, errorOf(refused.body).code, refused.headers.get('x-should-retry')]).toEqual([
     402,
-    'spend_limit_exceeded',
+    'project_spend_limit_exceeded',
     'false',
   ]);
   const spent = costOf(answers);
@@ -58,7 +58,12 @@ test('a spend limit holds to the micro-dollar from the answer that sets it on, a
   expect(spent).toBeGreaterThan(10_000 - dearest);
   expect(errorOf(refused.body)).toMatchObject({
     message: expect.stringMatching(/^Spend limit exceeded: this project may spend \$0\.01 a month\. .* resets at 20/),
-    details: { scope: 'project', limit: 0.01, limit_remaining: (10_000 - spent) / 1_000_000 },
+    details: {
+      scope: 'project',
+      limit: 0.01,
+      limit_remaining: (10_000 - spent) / 1_000_000,
+      limit_resets_at: expect.any(Number),
+    },
   });
 
   await server.kill();

@@ -65,6 +65,10 @@ const text = 'x'.repeat(30);
 
 describe.each(ways)('%s, streamed: %s', (path, stream) => {
   const ask = () => charged(path, asking(path, stream));
+  const served = {
+    '/v1/messages': { type: 'web_search_20260318', name: 'web_search' },
+    '/v1/responses': { type: 'web_search' },
+  };
 
   test('is charged by what the upstream has counted', async () => {
     said = { text, usage: counting(path, 7, 11) };
@@ -84,13 +88,22 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
   });
 
   test('is charged by its text for no more than was asked for', async () => {
-    said = { text: 'x'.repeat(800), usage: undefined };
-    expect(await ask()).toEqual([estimate, 0, 100, 'estimated']);
+    for (const length of [800, 3_000]) {
+      said = { text: 'x'.repeat(length), usage: undefined };
+      expect(await ask()).toEqual([estimate, 0, 100, 'estimated']);
+      // Nor with tools of the upstream, whose turns are not in what the request holds.
+      if (!(path in served)) continue;
+      const tools = [served[path as keyof typeof served]];
+      expect(await charged(path, { ...asking(path, stream), tools })).toEqual([
+        expect.any(Number),
+        0,
+        100,
+        'estimated',
+      ]);
+    }
   });
 
-  test('is charged for more than was asked for where the upstream has written more', async () => {
-    said = { text: 'x'.repeat(3_000), usage: undefined };
-    expect(await ask()).toEqual([estimate, 0, 375, 'estimated']);
+  test('is charged for more than was asked for where the upstream counts more and has written more', async () => {
     said = { text: 'x'.repeat(3_000), usage: counting(path, 7, 700) };
     expect(await ask()).toEqual([7, 0, 700, 'final']);
     said = { text: 'x'.repeat(3_000), usage: counting(path, 7, 1e9) };
@@ -106,10 +119,6 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
     expect([output, source]).toEqual([4_500, 'partial']);
   });
 
-  const served = {
-    '/v1/messages': { type: 'web_search_20260318', name: 'web_search' },
-    '/v1/responses': { type: 'web_search' },
-  };
   test.runIf(path in served)('tools that the upstream runs count in every turn', async () => {
     const tools = [served[path as keyof typeof served]];
     said = { text, usage: counting(path, 40_000, 900) };

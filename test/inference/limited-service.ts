@@ -7,6 +7,7 @@ import type { Directory, Inactive } from '../../src/data/access/directory.ts';
 import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../src/data/access/principal.ts';
 import { chatRoute } from '../../src/data/api/chat/chat.ts';
 import { creditsRoute } from '../../src/data/api/credits.ts';
+import { countTokensRoute } from '../../src/data/api/messages/count-tokens.ts';
 import { messagesRoute } from '../../src/data/api/messages/messages.ts';
 import { modelsRoutes } from '../../src/data/api/models/models.ts';
 import { responsesRoute } from '../../src/data/api/responses/responses.ts';
@@ -23,6 +24,7 @@ import type { Tier, TierTable } from '../../src/domain/organization/tiers.ts';
 import { serve } from '../../src/http/listen/server.ts';
 import { digest, newToken } from '../../src/ids.ts';
 import type { AdministrationLimits } from '../../src/limits/families.ts';
+import type { OwnLimitsSource } from '../../src/limits/own-limits.ts';
 import type { Trouble } from '../../src/limits/window/window-store.ts';
 import { noTokens } from '../../src/tokens.ts';
 import { memoryAccounts } from '../support/accounts.ts';
@@ -126,6 +128,7 @@ export interface Asked {
 export interface LimitedOptions {
   readonly tier?: Tier;
   readonly tiers?: TierTable;
+  readonly own?: OwnLimitsSource;
   readonly administration?: AdministrationLimits;
   readonly trustedProxies?: string;
   /** By default one that stands still until it is told to go on. */
@@ -161,6 +164,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
   const windows = testWindows(0, {
     tierOf: () => state.tier,
     report: (trouble) => troubles.push(trouble),
+    own: options.own,
     ...(options.tiers && { tiers: options.tiers }),
     ...(options.administration && { administration: options.administration }),
   });
@@ -173,6 +177,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
   const server = await serve<Principal>({
     routes: [
       messagesRoute({ models, clock, answerId: () => 'msg_1', after: clock.after }),
+      countTokensRoute(models),
       chatRoute({ models, clock, answerId: () => 'chatcmpl-1', after: clock.after }),
       responsesRoute({ models, clock, answerId: () => 'resp_1', after: clock.after }),
       ...modelsRoutes({ models: () => served, ownedBy: 'weir', hasCredit: () => false }),

@@ -237,3 +237,22 @@ describe('a request that a limit refuses', () => {
     expect((await models(mine)).status).toBe(200);
   });
 });
+
+test('count_tokens counts in the requests of its model, and takes none of its tokens', async () => {
+  const own = { rpm: 3, rpd: null, tpm: 100, concurrent: null };
+  const models = new Map([['m', own]]);
+  await begin({ own: { ofKey: () => null, ofProject: () => ({ whole: null, models }) } });
+  const token = service.key();
+  const { messages, model } = message(5);
+  const count = () => service.ask(token, 'POST', '/v1/messages/count_tokens', { body: { model, messages } });
+  const first = await count();
+  expect([first.status, quota(first)[0], quota(first)[1]]).toEqual([200, '3', '2']);
+  expect([(await count()).status, (await count()).status]).toEqual([200, 200]);
+  service.clock.advance(1_500);
+  for (const refused of [await count(), await write(token, 5)]) {
+    expect(refused.status).toBe(429);
+    expect(refused.body.error.message).toContain('3 requests per minute for m');
+  }
+  expect(inFlight()).toEqual([0, 0, 0]);
+  expect(usedAt('project', 'requests_per_minute')).toBe(5);
+});

@@ -9,6 +9,6 @@ export const metered = () => {
     fail: (...said) => void told.push(['fail', ...said]),
     written: undefined,
   };
-  const made: Allowance & Account = { ...unmetered, ...meter, open: () => Promise.resolve(made) };
+  const made: Allowance & Account = { ...unmetered, ...meter, open: () => Promise.resolve(made), enter: () => null };
   return { told, allowance: made };
 };

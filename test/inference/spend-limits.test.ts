@@ -31,7 +31,7 @@ const spend = {
   limitsOf: (...ids: readonly string[]): readonly Limited[] =>
     ids.flatMap((id) => {
       const found = limits.get(id);
-      return found === undefined ? [] : [{ id, scope: found[0], limit: found[1], spent: () => 0 }];
+      return found === undefined ? [] : [{ id, scope: found[0], limit: found[1], spenders: ids, spent: () => 0 }];
     }),
 };
 
@@ -73,12 +73,20 @@ describe('a spend limit', () => {
   });
 
   test.each([
-    ['/v1/messages', message(90), { type: 'error', error: { type: 'billing_error', code: 'spend_limit_exceeded' } }],
-    ['/v1/chat/completions', message(90), { error: { type: 'insufficient_quota', code: 'spend_limit_exceeded' } }],
+    [
+      '/v1/messages',
+      message(90),
+      { type: 'error', error: { type: 'billing_error', code: 'project_spend_limit_exceeded' } },
+    ],
+    [
+      '/v1/chat/completions',
+      message(90),
+      { error: { type: 'insufficient_quota', code: 'project_spend_limit_exceeded' } },
+    ],
     [
       '/v1/responses',
       { model: 'm', input: 'hi', max_output_tokens: 90 },
-      { error: { type: 'insufficient_quota', code: 'spend_limit_exceeded' } },
+      { error: { type: 'insufficient_quota', code: 'project_spend_limit_exceeded' } },
     ],
   ])(
     '%s: a refusal has the form of its API, with scope, amount, what is left and when it resets',
@@ -112,6 +120,30 @@ describe('a spend limit', () => {
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
     upstream.answers(answer());
   });
+
+  const scopes = ['key', 'project', 'organization'] as const;
+  test.each(scopes.flatMap((there) => scopes.map((set) => [there, set] as const)))(
+    'that is set while a request within one of the %s is in flight holds that request too: of the %s',
+    async (there, set) => {
+      limited(there, 10_000);
+      let go = () => {};
+      const gate = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      upstream.answers(async () => {
+        await gate;
+        return answer();
+      });
+      const held = ask('/v1/messages', message(5));
+      await vi.waitFor(() => expect(upstream.requests.length).toBe(1));
+      upstream.answers(answer());
+      limits.clear();
+      limited(set, 2 * (input + 50) - 1, 'day');
+      const further = [await ask('/v1/messages', message(5)), await ask('/v1/messages', message(4))];
+      go();
+      expect([await held, ...further].map(({ status }) => status)).toEqual([200, 402, 200]);
+    },
+  );
 });
 
 describe('a request without a maximum', () => {

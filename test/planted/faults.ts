@@ -105,8 +105,15 @@ const limits: readonly PlantedFault[] = [
   {
     title: 'a spend limit is looked at, and nothing is held in it',
     file: 'src/data/account/credit.ts',
-    from: '[this.#ofLimits, each.id]',
-    to: '[new Map(), each.id]',
+    from: 'places.push([this.#ofLimits, each])',
+    to: 'places.push([new Map(), each])',
+    test: 'test/e2e/spend-kills.test.ts',
+  },
+  {
+    title: 'a request holds its price within the limits that there are, and not within those that are set meanwhile',
+    file: 'src/data/account/credit.ts',
+    from: 'else spenders = each.spenders;',
+    to: 'else spenders = [...spenders, each.id];',
     test: 'test/e2e/spend-kills.test.ts',
   },
   {

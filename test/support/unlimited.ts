@@ -11,7 +11,7 @@ import {
 
 /** An allowance that nothing exhausts, and the account that it opens. */
 export const allowance = (): Allowance & Account => {
-  const made: Allowance & Account = { ...unmetered, open: () => Promise.resolve(made) };
+  const made: Allowance & Account = { ...unmetered, open: () => Promise.resolve(made), enter: () => null };
   return made;
 };
 

@@ -40,6 +40,8 @@ interface Flight {
   /** When it began, which is the most that it costs. */
   readonly claimed: number;
   held: number;
+  readonly owners: readonly string[];
+  /** The owners, or none: it was asked with no limit in its way. */
   readonly heldOf: readonly string[];
   readonly input: number;
   readonly begunAt: number;
@@ -51,7 +53,7 @@ class Ledger {
   charges: Charge[] = [];
   flights: Flight[] = [];
   limits = new Map<string, SpendLimit>();
-  /** The largest limit that each has had, by which its periods may be measured after it was lowered. */
+  /** The most that each may be charged in a period: its limit, or what was charged and in flight when that was set. */
   highest = new Map<string, number>();
 
   inPeriod(id: string, { interval }: SpendLimit, at: number, isRecorded?: true): number {
@@ -59,6 +61,14 @@ class Ledger {
       .filter(({ owners, isRecorded: is }) => owners.includes(id) && (isRecorded === undefined || is))
       .filter((each) => interval === 'total' || periodAt(interval, each.at) === periodAt(interval, at))
       .reduce((sum, { microDollars }) => sum + microDollars, 0);
+  }
+
+  /** After a change of the limit or the period. */
+  measure(id: string, atLeast: number): void {
+    const limit = this.limits.get(id)!;
+    const inFlight = this.flights.filter(({ owners }) => owners.includes(id));
+    const most = inFlight.reduce((sum, { claimed }) => sum + claimed, this.inPeriod(id, limit, this.now));
+    this.highest.set(id, Math.max(atLeast, most));
   }
 
   leftOf(id: string): number {
@@ -72,13 +82,13 @@ class Ledger {
       const limit = this.limits.get(id);
       if (limit === undefined) return [];
       const spent = (at: number): number => this.inPeriod(id, limit, at, true);
-      return [{ id, scope: scopes[id as keyof typeof scopes], limit, spent }];
+      return [{ id, scope: scopes[id as keyof typeof scopes], limit, spenders: of, spent }];
     });
   }
 }
 
 const step = fc.record({
-  is: fc.constantFrom('ask', 'ask', 'ask', 'settle', 'settle', 'grow', 'record', 'restart', 'clock', 'limit'),
+  is: fc.constantFrom('ask', 'ask', 'ask', 'settle', 'settle', 'grow', 'record', 'restart', 'clock', 'limit', 'limit'),
   which: fc.nat(11),
   amount: fc.nat(1_500),
   named: fc.boolean(),
@@ -100,8 +110,8 @@ class World {
     else if (is === 'grow') this.grow(ledger.flights[which % Math.max(1, ledger.flights.length)], amount);
     else if (is === 'record') this.record();
     else if (is === 'restart') this.restart();
-    else if (is === 'clock') ledger.now += moves[which % moves.length]!;
-    else this.limit(ids[which % ids.length]!, amount === 0 ? null : { amount: amount * 4, interval });
+    else if (is === 'clock') this.clock(moves[which % moves.length]!);
+    else this.limit(ids[which % ids.length]!, named ? null : { amount: amount * 4, interval });
   }
 
   ask(which: number, input: number, maximum: number | null): void {
@@ -127,14 +137,16 @@ class World {
       expect(claimed.left).toBe(left);
       return;
     }
-    const held = limits.length === 0 ? 0 : costOf(input, claimed.maximum ?? asked.longest);
+    const most = costOf(input, claimed.maximum ?? asked.longest);
+    const held = limits.length === 0 ? 0 : most;
     if (limits.length > 0) {
       expect(held).toBeLessThanOrEqual(left);
       expect(claimed.maximum === null).toBe(whole <= left);
       if (claimed.maximum !== null) expect(costOf(input, claimed.maximum + 1)).toBeGreaterThan(left);
     }
-    const heldOf = limits.map(({ id }) => id);
-    ledger.flights.push({ of, hold: claimed.hold, claimed: held, held, heldOf, input, begunAt: ledger.now });
+    const owners = [of.line, of.project, org];
+    const heldOf = limits.length === 0 ? [] : owners;
+    ledger.flights.push({ of, owners, hold: claimed.hold, claimed: most, held, heldOf, input, begunAt: ledger.now });
   }
 
   grow(flight: Flight | undefined, amount: number): void {
@@ -172,11 +184,19 @@ class World {
     this.credit = new Credit(noFunds);
   }
 
+  clock(by: number): void {
+    const { ledger } = this;
+    ledger.now += by;
+    for (const id of ledger.limits.keys()) ledger.measure(id, ledger.highest.get(id)!);
+  }
+
   limit(id: string, limit: SpendLimit | null): void {
-    const { limits, highest } = this.ledger;
-    if (limit === null) limits.delete(id);
-    else limits.set(id, limit);
-    highest.set(id, Number.POSITIVE_INFINITY);
+    const { ledger } = this;
+    if (limit === null) ledger.limits.delete(id);
+    else {
+      ledger.limits.set(id, limit);
+      ledger.measure(id, limit.amount);
+    }
   }
 }
 
@@ -190,8 +210,9 @@ describe('spend limits', () => {
         (steps, amounts) => {
           const world = new World();
           const { ledger } = world;
-          // Unchanged limits of three intervals, until a step changes one.
+          // Limits of some, unchanged until a step changes one.
           ids.forEach((id, at) => {
+            if (amounts[at]! % 2 === 0) return;
             ledger.limits.set(id, { amount: 500 + amounts[at]! * 2, interval: all[(at + amounts[0]!) % 4]! });
             ledger.highest.set(id, 500 + amounts[at]! * 2);
           });
@@ -233,6 +254,7 @@ describe('spend limits', () => {
     id: 'k0',
     scope: 'key',
     limit: { amount, interval },
+    spenders: ['k0'],
     spent,
   });
   const charged = (credit: Credit, microDollars: number, at: number): void =>

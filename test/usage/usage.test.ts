@@ -146,7 +146,13 @@ describe('the accounts of requests', () => {
     const spent = (): number =>
       store.log.flatMap(({ data }) => settlementsOf(data)).reduce((sum, each) => sum + each.micro_dollars, 0);
     // Each request holds 1,100 and is charged 60, or 100 if it is abandoned.
-    const limit = { id: 'key_1', scope: 'key', limit: { amount: 1_260, interval: 'total' }, spent } as const;
+    const limit = {
+      id: 'key_1',
+      scope: 'key',
+      limit: { amount: 1_260, interval: 'total' },
+      spenders: ['key_1'],
+      spent,
+    } as const;
     const folder = join(dir, 'journal');
     const limited = { dir: folder, store, prices: [price], funds: noFunds, clock: systemClock, everyMs: 20 };
     const openLimited = (everyMs: number) => openUsage({ ...limited, everyMs, spend: { limitsOf: () => [limit] } });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { auditSubjects } from '../../../projections/audit-log.ts';
-import { ownersAt, standingIn } from '../../audit/effective.ts';
+import { ownersAt, standingIn, withLimitsInForce } from '../../audit/effective.ts';
 import { type Step, takenBy } from '../../audit/history.ts';
 import { pastOf } from '../../audit/past.ts';
 import type { Millis } from '../../clock.ts';
@@ -65,8 +65,9 @@ const answer = ({ clock, store }: Administration, call: HistoryCall) =>
     const life = await past.life(found.id);
     const taken = life.slice(0, takenBy(life, { time: moment }));
     const last = taken.at(-1);
-    const state = last
-      ? renderState(last, await standingIn(past, last, moment), await ownersAt(past, last, moment), moment)
+    const shown = last && (await withLimitsInForce(past, last, moment));
+    const state = shown
+      ? renderState(shown, await standingIn(past, shown, moment), await ownersAt(past, shown, moment), moment)
       : null;
     const rows = rowsOf(taken, query);
     return pageOf(query, rows, ({ step, before }) => renderEvent(before, step), { state });

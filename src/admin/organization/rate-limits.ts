@@ -113,18 +113,11 @@ export const rateLimitRoutes = (admin: Administration, tiers: TiersInForce, mode
         if (model === undefined) throw fault('rate_limit_not_found');
         return { project, model };
       },
-      body: z
-        .strictObject({
-          max_requests_per_1_minute: ownLimit('rpm'),
-          max_tokens_per_1_minute: ownLimit('tpm'),
-          max_requests_per_1_day: ownLimit('rpd'),
-        })
-        .refine((body) => Object.values(body).some((value) => value !== undefined), {
-          error: 'Name at least one limit to change.',
-          path: ['max_requests_per_1_minute'],
-          when: ({ issues }) => issues.length === 0,
-        })
-        .meta({ minProperties: 1 }),
+      body: z.strictObject({
+        max_requests_per_1_minute: ownLimit('rpm'),
+        max_tokens_per_1_minute: ownLimit('tpm'),
+        max_requests_per_1_day: ownLimit('rpd'),
+      }),
       replies: { 200: { description: 'The rate limit', schema: rateLimitObject } },
       errors: ['project_not_found', 'rate_limit_not_found', 'project_archived'],
       async handle(call) {

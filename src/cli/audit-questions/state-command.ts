@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { renderState } from '../../admin/audit/history-object.ts';
 import type { LostSecret } from '../../app/secrets/lost-secrets.ts';
-import { type Effective, effectiveIn, ownersAt } from '../../audit/effective.ts';
+import { type Effective, effectiveIn, ownersAt, withLimitsInForce } from '../../audit/effective.ts';
 import { checkId, type Moment } from '../../audit/history.ts';
 import { pastOf, standingOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
@@ -22,9 +22,10 @@ export const stateCommand = (terminal: Terminal): Command =>
       reading(terminal, async (store, onCorrupt) => {
         checkId(id);
         const past = pastOf(store, { onCorrupt });
-        const found = await standingOf(past, id, options.at);
+        const standing = await standingOf(past, id, options.at);
         const now = systemClock.wall();
-        const at = momentOf(options.at, found.at, now);
+        const at = momentOf(options.at, standing.at, now);
+        const found = await withLimitsInForce(past, standing, at);
         const when = whenIn(options);
         noteWhatIsAhead(terminal, at, when);
         const lossOf = await lossesAt(terminal, store, at, now);

@@ -1,5 +1,11 @@
 import { Command } from 'commander';
-import { beginOf, keysOfLine, type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
+import {
+  beginOf,
+  keysOfLine,
+  type ProjectKeyRow,
+  projectKeyRows,
+  spendLimitOf,
+} from '../../../projections/project-keys.ts';
 import { activeProjectRows, projectKeyOf } from '../../../projections/projects.ts';
 import { spentBy } from '../../../projections/spend.ts';
 import { totalsBegin, usageTold, usageTotals } from '../../../projections/usage.ts';
@@ -50,8 +56,16 @@ const rowOf = ({ rows }: Operator, { scope, id, name, limit, ids, since }: Spend
   };
 };
 
-const isLimited = (key: ProjectKeyRow): boolean =>
-  isOpen(key) && key.data.rotatedTo === null && key.data.spendLimit !== null;
+/** The newest key that works of a chain of rotations stands for it. */
+const isNewest = (rows: Operator['rows'], key: ProjectKeyRow): boolean => {
+  const { projectId } = key.data;
+  for (let to = key.data.rotatedTo; to !== null; ) {
+    const next = rows.get(projectKeyRows, `${projectId}:${to}`);
+    if (next !== undefined && isOpen(next)) return false;
+    to = next?.data.rotatedTo ?? null;
+  }
+  return isOpen(key);
+};
 
 /** The organization, its projects, and its keys that have a limit. */
 const spendersOf = function* (operator: Operator, organizationId: string): Generator<Spender> {
@@ -62,8 +76,10 @@ const spendersOf = function* (operator: Operator, organizationId: string): Gener
   for (const project of allRows(rows, activeProjectRows, projectKeyOf(id, ''))) {
     const since = Math.max(project.createdAt, begin);
     yield { scope: 'project', id: project.id, name: project.name, limit: project.spendLimit, ids: [project.id], since };
+    const isLimited = (key: ProjectKeyRow): boolean => spendLimitOf(rows, key) !== null && isNewest(rows, key);
     for (const key of allRows(rows, projectKeyRows, `${project.id}:`, isLimited)) {
-      const { name: called, spendLimit } = key.data;
+      const { name: called } = key.data;
+      const spendLimit = spendLimitOf(rows, key);
       const ofLine = { ids: keysOfLine(rows, key), since: Math.max(beginOf(rows, key), begin) };
       yield { scope: 'key', id: key.id, name: called, limit: spendLimit, ...ofLine };
     }

@@ -75,6 +75,9 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   open(_metered: Metered): Promise<AskedAccount | Refusal> {
     return Promise.resolve(unmetered);
   }
+  enter(_model: string): Refusal | null {
+    return null;
+  }
   end(): void {}
   /** Of the credential's own windows. Unspecified: a route's group may have windows that it does not. */
   abstract lines(): string;
@@ -117,28 +120,36 @@ export class InferenceLease extends TicketLease {
 
   /** None if the client has gone before the upstream was asked. */
   override async open(metered: Metered): Promise<AskedAccount | Refusal> {
-    if (this.ticket === null) return unmetered;
+    const { ticket } = this;
+    if (ticket === null) return unmetered;
     const { whyFull } = this.accounts;
     if (whyFull !== undefined) {
       this.end();
       return noRoom(whyFull);
     }
-    const tokens = metered.estimatedTokens + metered.maxTokens;
-    const { model } = metered;
-    const outcome = reserve(this.store, this.ticket, tokens, this.clock.monotonic(), model);
-    this.ticket = this.held(outcome);
-    this.model = model;
-    if (isRefused(outcome)) return this.refusal({ tokens, model });
+    const refused = this.reserved(ticket, metered.estimatedTokens + metered.maxTokens, metered.model);
+    if (refused !== null) return refused;
     const meter = this.accounts.begin(this.asked(metered));
     if (isLack(meter)) {
       this.end();
       return lackRefusal(meter);
     }
-    const account = new Account(this.store, outcome, meter);
+    const account = new Account(this.store, ticket, meter);
     this.kept = account;
     if (await meter.opened()) return account;
     this.end();
     return noRoom(this.accounts.whyFull ?? 'their accounts cannot be written');
+  }
+
+  override enter(model: string): Refusal | null {
+    return this.ticket === null ? null : this.reserved(this.ticket, 0, model);
+  }
+
+  private reserved(ticket: Ticket, tokens: number, model: string): Refusal | null {
+    const outcome = reserve(this.store, ticket, tokens, this.clock.monotonic(), model);
+    this.ticket = this.held(outcome);
+    this.model = model;
+    return isRefused(outcome) ? this.refusal({ tokens, model }) : null;
   }
 
   private asked(metered: Metered): Opening {

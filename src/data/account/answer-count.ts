@@ -1,6 +1,5 @@
 import type { Account, Meter } from '../../http/route.ts';
 import { noTokens, type Usage } from '../../tokens.ts';
-import { estimateTokensOf } from '../upstream/estimate.ts';
 import { UpstreamError } from '../upstream/port.ts';
 import { believed, type Most, mostTokensOf, outputOf, sentTokens, type TokenNeed, tokensTaken } from './counts.ts';
 import { type Growth, growthOf } from './growth.ts';
@@ -86,7 +85,7 @@ export class AnswerCount {
 
   /** Bytes of an answer for which there is no room; not only text. */
   withheld(bytes: number): void {
-    const sent = Math.min(estimateTokensOf(bytes), this.#most.output);
+    const sent = sentTokens(bytes, this.#most);
     this.#account.spent = tokensTaken(noTokens, sent, this.#estimatedInput);
     // An answer without output was made all the same.
     const usage = sent === 0 ? { ...noTokens, input_tokens: this.#estimatedInput } : noTokens;

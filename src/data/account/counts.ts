@@ -6,6 +6,8 @@ import { estimateTokensOf } from '../upstream/estimate.ts';
 export interface Most {
   readonly input: number;
   readonly output: number;
+  /** Output that Weir estimates: what the request holds its price for (contract M.8). */
+  readonly estimated: number;
   /** By the upstream itself. */
   readonly searches: number;
 }
@@ -31,15 +33,14 @@ export const mostTokensOf = (
 ): Most => ({
   input: Math.max(contextLength, estimatedTokens) * turns,
   output: longest * turns,
+  estimated: longest,
   searches,
 });
 
 /** No language has more bytes per token. */
 const mostBytesPerToken = 8;
 
-/** An estimate within the requested maximum, unless the text is longer than that allows. */
-export const sentTokens = (bytes: number, most: Most): number =>
-  Math.min(estimateTokensOf(bytes), Math.max(most.output, Math.ceil(bytes / mostBytesPerToken)));
+export const sentTokens = (bytes: number, most: Most): number => Math.min(estimateTokensOf(bytes), most.estimated);
 
 /** An upstream that exceeds the bound is believed as far as its text goes. @param bytes of text, as far as counted */
 export const believed = (usage: Usage, most: Most, bytes = 0): Usage => {
@@ -47,8 +48,11 @@ export const believed = (usage: Usage, most: Most, bytes = 0): Usage => {
   return tokens.details === undefined ? tokens : believedDetails(tokens, tokens.details, most);
 };
 
+const mostOutputOf = ({ isPartial }: Usage, most: Most, bytes: number): number =>
+  Math.max(most.output, isPartial ? Math.ceil(bytes / mostBytesPerToken) : estimateTokensOf(bytes));
+
 const believedTokens = (usage: Usage, most: Most, bytes: number): Usage => {
-  const output = Math.max(most.output, usage.isPartial ? sentTokens(bytes, most) : estimateTokensOf(bytes));
+  const output = usage.isGuessed ? most.estimated : mostOutputOf(usage, most, bytes);
   if (inputOf(usage) <= most.input && usage.output_tokens <= output) return usage;
   const input_tokens = Math.min(usage.input_tokens, most.input);
   const cache_creation_input_tokens = Math.min(usage.cache_creation_input_tokens, most.input - input_tokens);

@@ -15,6 +15,7 @@ export interface Funds {
 export type Bound = string | Limited;
 
 type Sums = Map<string, number>;
+type Place = readonly [Sums, string];
 
 const add = (sums: Sums, of: string, amount: number): void => {
   const sum = (sums.get(of) ?? 0) + amount;
@@ -24,10 +25,10 @@ const add = (sums: Sums, of: string, amount: number): void => {
 
 /** Reserved for a request in flight, within all its bounds. */
 export class CreditHold {
-  readonly #places: readonly (readonly [Sums, string])[];
+  readonly #places: readonly Place[];
   #microDollars = 0;
 
-  constructor(places: readonly (readonly [Sums, string])[], microDollars: number) {
+  constructor(places: readonly Place[], microDollars: number) {
     this.#places = places;
     this.become(microDollars);
   }
@@ -72,10 +73,18 @@ export class Credit {
   hold(of: readonly Bound[], microDollars: number, at: Millis): CreditHold | null {
     // Free requests are allowed even with debts.
     if (microDollars > 0 && of.some((each) => this.leftOf(each, at) < microDollars)) return null;
-    return new CreditHold(
-      of.map((each) => (typeof each === 'string' ? [this.#ofBalances, each] : [this.#ofLimits, each.id])),
-      microDollars,
-    );
+    return new CreditHold(this.#placesOf(of), microDollars);
+  }
+
+  #placesOf(of: readonly Bound[]): Place[] {
+    const places: Place[] = [];
+    let spenders: readonly string[] = [];
+    for (const each of of) {
+      if (typeof each === 'string') places.push([this.#ofBalances, each]);
+      else spenders = each.spenders;
+    }
+    for (const each of spenders) places.push([this.#ofLimits, each]);
+    return places;
   }
 
   /** Micro-dollars; negative after a charge that was more than its request held, or if a limit was lowered. */

@@ -7,6 +7,8 @@ export interface Limited {
   readonly id: string;
   readonly scope: 'key' | 'project' | 'organization';
   readonly limit: SpendLimit;
+  /** Where a request within it holds its price: its line, project and organization. One without a limit may get one meanwhile. */
+  readonly spenders: readonly string[];
   /** Micro-dollars in the running period, by the event log. */
   spent(at: Millis): number;
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { type Code, isRefusal, type Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import { type Family, type Head, type Reply, type Route, route } from '../../http/route.ts';
+import { spendCodes } from '../access/lack-refusal.ts';
 import type { ProjectPrincipal } from '../access/principal.ts';
 import { AnswerCount } from '../account/answer-count.ts';
 import type { EffectivePolicies } from '../policy/effective.ts';
@@ -189,7 +190,7 @@ export const inferenceRoute = <Said>(
     replies: {
       200: { schema: api.response, ...(api.answers ?? streamed) },
     },
-    errors: [...callErrors, 'insufficient_credits', 'spend_limit_exceeded', ...(api.errors ?? [])],
+    errors: [...callErrors, 'insufficient_credits', ...spendCodes, ...(api.errors ?? [])],
     foreignErrors,
     tokens,
     handle: withLarge(large, { api: endpoint, family }, handle),

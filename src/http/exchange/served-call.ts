@@ -5,7 +5,7 @@ import { type Allowance, type Call, type Hold, unmetered, type Watched } from '.
 import { type TraceContext, traceContextOf } from '../trace-context.ts';
 import type { Admission } from './admission.ts';
 
-const unlimited: Allowance = { open: () => Promise.resolve(unmetered) };
+const unlimited: Allowance = { open: () => Promise.resolve(unmetered), enter: () => null };
 
 export interface Exchanging {
   readonly head: RequestHead;

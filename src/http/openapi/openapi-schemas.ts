@@ -50,7 +50,15 @@ const messagesError = object({
   param: textOrNull,
   details: {
     ...object({ error_code: text }),
-    properties: { error_code: text, policy_id: text, version: { type: 'integer', minimum: 1, format: 'int64' } },
+    properties: {
+      error_code: text,
+      policy_id: text,
+      version: { type: 'integer', minimum: 1, format: 'int64' },
+      scope: { enum: ['key', 'project', 'organization'] },
+      limit: { type: 'number' },
+      limit_remaining: { type: 'number' },
+      limit_resets_at: { type: ['integer', 'null'], format: 'int64' },
+    },
   },
 });
 

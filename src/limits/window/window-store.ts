@@ -81,6 +81,8 @@ export class WindowStore {
   readonly journal = new AttemptJournal();
   /** Records for the next snapshot, besides the attempts in the journal. */
   readonly unsaved = new Set<WindowRecord>();
+  /** Limits may be shown that the windows have not been told of: tells them. Called for each request; null when there are none. */
+  lookAgain: (() => void) | null = null;
   /** Identifies this process in snapshots, because record numbers differ between processes. */
   readonly run = randomInt(2 ** 32);
   /** Number of the next record. */

@@ -36,7 +36,7 @@ export const countTokensRoute = (
   policies: PolicyGuard = noPolicies,
   large?: Pick<LargeBodies, 'read'>,
 ): Route => {
-  const { resolve } = admission(models, policies, countRules.passing.as);
+  const { tokens, resolve } = admission(models, policies, countRules.passing.as);
   const prepare = preparing(models, countRules);
   return route<ProjectPrincipal, Record<string, never>, Record<string, never>, Prepared<MessagesSaid> | LargeBody>({
     method: 'POST',
@@ -54,6 +54,7 @@ export const countTokensRoute = (
     replies: { 200: { description: 'The count', schema: tokenCount } },
     errors: [...callErrors, 'thread_unsupported_request'],
     foreignErrors,
+    tokens: (call) => ({ ...tokens(call), tokens: 0 }),
     handle: withLarge<MessagesSaid>(large, { api: 'count', family: 'messages' }, (call, asked) => {
       const { head, principal } = call;
       const { requestId } = head;
@@ -71,11 +72,13 @@ export const countTokensRoute = (
 };
 
 const counted = async (
-  { head, signal, trace }: InferenceCall<unknown>,
+  { head, signal, trace, allowance }: InferenceCall<unknown>,
   { hosted, sent }: Admitted,
   estimatedTokens: number,
 ): Promise<Reply> => {
   const { requestId } = head;
+  const limited = allowance.enter(hosted.model.id);
+  if (limited !== null) return failure(limited, 'messages', requestId);
   const options: GenerateOptions = { signal, requestId, trace };
   const { upstream } = hosted;
   try {

@@ -104,7 +104,7 @@ const usageOf = (
 export const guessedUsage = (told: Usage | null, outputBytes: number): Usage => {
   if (told !== null && (told.output_tokens > 0 || outputBytes === 0)) return told;
   const output_tokens = estimateTokensOf(outputBytes);
-  if (told !== null) return { ...told, output_tokens, isPartial: true };
+  if (told !== null) return { ...told, output_tokens, isPartial: true, isGuessed: true };
   // Made for each piece of a stream, so without a spread.
   return {
     input_tokens: 0,
@@ -112,6 +112,7 @@ export const guessedUsage = (told: Usage | null, outputBytes: number): Usage => 
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: 0,
     isPartial: true,
+    isGuessed: true,
   };
 };
 

@@ -32,7 +32,7 @@ export const malformed = (what: string): UpstreamError => upstreamError('provide
 export const tooLarge = (bytes: number): UpstreamError =>
   new UpstreamError('provider_error', messages.provider_error, {
     cause: new Error('sent more than an answer may hold'),
-    usage: { ...noTokens, output_tokens: estimateTokensOf(bytes), isPartial: true },
+    usage: { ...noTokens, output_tokens: estimateTokensOf(bytes), isPartial: true, isGuessed: true },
   });
 
 export interface ErrorBody {

@@ -248,6 +248,12 @@ const ofResponses: readonly RecordedClient[] = [
     },
   },
   {
+    name: 'Codex 0.171.0, which shortens a long conversation',
+    path: '/v1/responses',
+    body: { ...codex([]), tools: [], parallel_tool_calls: false },
+    lacks: { messages: ['"tool_choice"'], chat: ['"tool_choice"'] },
+  },
+  {
     name: 'Codex 0.171.0, which may search',
     path: '/v1/responses',
     body: codex([{ type: 'web_search', external_web_access: true }]),

@@ -18,15 +18,19 @@ export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): Gen
   });
 
 /** The counted part. */
-export const countRequest = (body: MessagesCount, hosted: ConnectedModel): CountRequest => ({
-  model: hosted.upstreamModel,
-  messages: mergeTurns(body.messages).map(withoutNulls),
-  system: body.system ?? undefined,
-  tools: declaredTools(body.tools),
-  tool_choice: toolChoice(body.tool_choice),
-  thinking: thinking(body.thinking, hosted),
-  output_config: outputConfig(body.output_config),
-});
+export const countRequest = (body: MessagesCount, hosted: ConnectedModel): CountRequest => {
+  const tools = declaredTools(body.tools);
+  return {
+    model: hosted.upstreamModel,
+    messages: mergeTurns(body.messages).map(withoutNulls),
+    system: body.system ?? undefined,
+    tools,
+    // Many servers refuse a choice without tools, which says nothing.
+    tool_choice: tools && toolChoice(body.tool_choice),
+    thinking: thinking(body.thinking, hosted),
+    output_config: outputConfig(body.output_config),
+  };
+};
 
 const withoutNulls = ({ role, name, content, output_config }: Message): Message => {
   const message =

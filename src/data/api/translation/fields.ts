@@ -104,7 +104,7 @@ export const noStreamOptionsAlone = {
 export const noChoiceAlone = {
   not: {
     properties: {
-      tool_choice: { anyOf: [{ enum: ['auto', 'required'] }, { type: 'object' }] },
+      tool_choice: { anyOf: [{ enum: ['required'] }, { type: 'object' }] },
       tools: { type: ['array', 'null'], maxItems: 0 },
     },
     required: ['tool_choice'],

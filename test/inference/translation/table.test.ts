@@ -106,6 +106,14 @@ const toChat: Examples = {
       stop: ['1', '2', '3', '4'],
       user: 'u',
     }),
+  'a `user_id` of more than 64 characters': () => {
+    const user_id = 'u'.repeat(65);
+    const { user: told } = sent({ metadata: { user_id } });
+    expect(told).toMatch(/^user_sha_[\w-]{43}$/);
+    expect(sent({ metadata: { user_id } }).user).toBe(told);
+    expect(sent({ metadata: { user_id: `${user_id}u` } }).user).not.toBe(told);
+    expect(sent({ metadata: { user_id: user_id.slice(1) } }).user).toBe(user_id.slice(1));
+  },
   'more `stop_sequences`, `top_k`': () => {
     refuses({ stop_sequences: ['1', '2', '3', '4', '5'] }, 'stop_sequences');
     refuses({ top_k: 1 }, 'top_k');

@@ -3,6 +3,7 @@ import { chatCallId } from '../call-ids.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 import { mergeTurns } from '../turns.ts';
 import { functionsIn, type WebSearch, webSearchIn } from '../web-search.ts';
+import { openaiUserId } from './user-id.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 export type Content = string | readonly Fields[];
@@ -28,7 +29,7 @@ export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: 
     web_search_options: searchOptionsOf(request),
     response_format: formatOf(request.output_config),
     reasoning_effort: dialect.thinks ? effortOf(request) : undefined,
-    user: metadata?.user_id,
+    user: openaiUserId(metadata?.user_id),
     ...(stream ? { stream, stream_options: { include_usage: true } } : { stream }),
   };
 };

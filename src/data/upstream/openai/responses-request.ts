@@ -5,6 +5,7 @@ import type { Fields } from '../transport/fields.ts';
 import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
 import { type Content, dataUrl, effortOf, failed, isJsonMode } from './chat-request.ts';
 import { reasoningItem } from './reasoning-item.ts';
+import { openaiUserId } from './user-id.ts';
 
 /** For a request that is not `inexpressible`. @param thinks whether the model is declared to reason */
 export const responsesRequest = (request: GenerateRequest, stream: boolean, thinks: boolean): Fields => {
@@ -25,7 +26,7 @@ export const responsesRequest = (request: GenerateRequest, stream: boolean, thin
     max_tool_calls: webSearchIn(tools)?.max_uses,
     text: schema && { format: formatOf(schema) },
     ...(thinks && reasoningOf(request)),
-    user: metadata?.user_id,
+    user: openaiUserId(metadata?.user_id),
     store: false,
     stream,
   };

@@ -76,7 +76,12 @@ export interface GenerateRequest {
   readonly output_config?:
     | {
         readonly format?:
-          | { readonly type: 'json_schema'; readonly schema: Readonly<Record<string, unknown>> }
+          | {
+              readonly type: 'json_schema';
+              readonly schema: Readonly<Record<string, unknown>>;
+              /** As clients of chat completions and responses say; null if they do not. */
+              readonly strict?: boolean | null | undefined;
+            }
           | undefined;
         readonly effort?: string | undefined;
       }

@@ -367,7 +367,10 @@ describe('the model is asked', () => {
       tools: [{ name: 'f', description: 'F', input_schema: { type: 'object' }, strict: true }],
       tool_choice: { type: 'any', disable_parallel_tool_use: true },
       thinking: { type: 'adaptive' },
-      output_config: { format: { type: 'json_schema', schema: { type: 'object' } }, effort: 'low' },
+      output_config: {
+        format: { type: 'json_schema', schema: { type: 'object' }, strict: true },
+        effort: 'low',
+      },
       metadata: { user_id: 'u-2' },
     });
   });

@@ -67,7 +67,7 @@ const responsesOf = ({
     })),
     ...(choice !== undefined && { tool_choice: choiceOf(choice) }),
     ...(choice?.disable_parallel_tool_use && { parallel_tool_calls: false }),
-    ...(format && { text: { format: { type: 'json_schema', name: 'n', schema: format.schema } } }),
+    ...(format && { text: { format: { ...format, name: 'n' } } }),
     ...(effort !== undefined && { reasoning: { effort } }),
     user: metadata?.user_id,
   };

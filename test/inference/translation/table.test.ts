@@ -61,6 +61,7 @@ const pngUrl = `data:image/png;base64,${png}`;
 const pdfUrl = `data:application/pdf;base64,${pdf}`;
 const text = (said: string) => ({ type: 'text' as const, text: said });
 const schema = { type: 'object', properties: { a: { type: 'string' } } };
+const closed = { ...schema, required: ['a'], additionalProperties: false };
 const call = { type: 'tool_use', id: 'c', name: 'f', input: { a: 1 } } as const;
 const result = (content: unknown, more: object = {}) => ({ type: 'tool_result', tool_use_id: 'c', content, ...more });
 
@@ -256,10 +257,15 @@ const toChat: Examples = {
     expect(sent({ thinking: { type: 'adaptive', display: 'omitted' } }).reasoning_effort).toBe('medium');
   },
   '`output_config.format`': () => {
-    expect(sent({ output_config: { format: { type: 'json_schema', schema } } }).response_format).toMatchObject({
-      type: 'json_schema',
-      json_schema: { strict: true, schema },
-    });
+    for (const [of, strict] of [
+      [schema, false],
+      [closed, true],
+    ] as const) {
+      expect(sent({ output_config: { format: { type: 'json_schema', schema: of } } }).response_format).toMatchObject({
+        type: 'json_schema',
+        json_schema: { strict, schema: of },
+      });
+    }
     expect(
       sent({ output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } }).response_format,
     ).toEqual({ type: 'json_object' });
@@ -474,7 +480,8 @@ const toResponses: Examples = {
   '`output_config.format`': () => {
     const formatOf = (of: object) =>
       writtenOf({ output_config: { format: { type: 'json_schema', schema: of as Fields } } }).text;
-    expect(formatOf(schema)).toEqual({ format: { type: 'json_schema', name: 'answer', strict: true, schema } });
+    expect(formatOf(schema)).toMatchObject({ format: { type: 'json_schema', name: 'answer', strict: false, schema } });
+    expect(formatOf(closed)).toMatchObject({ format: { strict: true, schema: closed } });
     expect(formatOf({ type: 'object' })).toEqual({ format: { type: 'json_object' } });
   },
 };

@@ -1,8 +1,12 @@
 import { createServer } from 'node:http';
+import { vi } from 'vitest';
 import { modelsBefore } from '../../policies/models-before.ts';
 import { bearer, wholeGateway } from '../../support/whole-gateway.ts';
 
 /** Upstreams that refuse what the servers of vendors refuse, behind models that translate. */
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
 export type Fields = Readonly<Record<string, any>>;

@@ -73,7 +73,7 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
     }),
     thinking: thinkingOf(reasoning_effort),
     output_config: {
-      format: formatOf(format?.type, format?.type === 'json_schema' ? format.json_schema.schema : undefined),
+      format: formatOf(format?.type, format?.type === 'json_schema' ? format.json_schema : undefined),
       effort: effortOf(reasoning_effort),
     },
     metadata: { user_id: chat.safety_identifier ?? chat.user },

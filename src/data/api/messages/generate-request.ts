@@ -68,7 +68,12 @@ const outputConfig = (config: MessagesBody['output_config']): GenerateRequest['o
   const { format, effort } = config ?? {};
   if (format == null && effort == null) return undefined;
   return {
-    format: format == null ? undefined : { type: format.type, schema: format.schema },
+    format: format == null ? undefined : formatOf(format),
     effort: effort ?? undefined,
   };
 };
+
+type FormatInput = NonNullable<NonNullable<MessagesBody['output_config']>['format']>;
+
+const formatOf = ({ type, schema, strict }: FormatInput): NonNullable<GenerateRequest['output_config']>['format'] =>
+  strict == null ? { type, schema } : { type, schema, strict };

@@ -60,7 +60,7 @@ export const responsesToMessages = (request: ResponsesBody, given: Translation):
     tool_choice: toolChoiceOf({ choice, parallel, tools }),
     thinking,
     output_config: {
-      format: formatOf(format?.type, format?.type === 'json_schema' ? format.schema : undefined),
+      format: formatOf(format?.type, format?.type === 'json_schema' ? format : undefined),
       effort: effortOf(reasoning?.effort),
     },
     metadata: { user_id: request.safety_identifier ?? request.user },

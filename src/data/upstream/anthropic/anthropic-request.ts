@@ -13,7 +13,15 @@ export const anthropicRequest = <T extends CountRequest>(request: T): T => {
     .filter(({ role, content }) => role !== 'assistant' || content.length > 0);
   const turns = mergeTurns(said).map((turn) => (turn.content.length > 0 ? turn : { ...turn, content: goOn }));
   const messages = turns.some(({ role }) => role === 'user') ? turns : [...turns, { role: 'user', content: goOn }];
-  return { ...request, messages, system: systemOf(request.system), tools: toolsOf(request.tools) };
+  const output_config = outputOf(request.output_config);
+  return { ...request, messages, system: systemOf(request.system), tools: toolsOf(request.tools), output_config };
+};
+
+/** Every format is strict here. */
+const outputOf = (output: CountRequest['output_config']): CountRequest['output_config'] => {
+  if (output?.format?.strict == null) return output;
+  const { strict: _, ...format } = output.format;
+  return { ...output, format };
 };
 
 /** Without the speaker, for whom the API has no place. */

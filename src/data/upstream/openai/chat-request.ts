@@ -3,6 +3,7 @@ import { chatCallId } from '../call-ids.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 import { mergeTurns } from '../turns.ts';
 import { functionsIn, type WebSearch, webSearchIn } from '../web-search.ts';
+import { isJsonMode, isStrict } from './strict-schema.ts';
 import { openaiUserId } from './user-id.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -142,14 +143,12 @@ const nameOf = (type: ToolChoice['type'], name: string | undefined): unknown => 
   return type === 'any' ? 'required' : type;
 };
 
-/** A bare object type; every other schema is strict. */
-export const isJsonMode = (schema: Fields): boolean => schema.type === 'object' && Object.keys(schema).length === 1;
-
 const formatOf = (output: GenerateRequest['output_config']): unknown => {
-  const schema = output?.format?.schema;
-  if (schema === undefined) return undefined;
+  const format = output?.format;
+  if (format === undefined) return undefined;
+  const { schema } = format;
   if (isJsonMode(schema)) return { type: 'json_object' };
-  return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
+  return { type: 'json_schema', json_schema: { name: 'answer', strict: isStrict(format), schema } };
 };
 
 export const effortOf = ({ thinking, output_config: output }: GenerateRequest): string | undefined => {

@@ -3,14 +3,14 @@ import { narrowCallId } from '../call-ids.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 import type { Fields } from '../transport/fields.ts';
 import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
-import { type Content, dataUrl, effortOf, failed, isJsonMode } from './chat-request.ts';
+import { type Content, dataUrl, effortOf, failed } from './chat-request.ts';
 import { reasoningItem } from './reasoning-item.ts';
+import { type Format, isJsonMode, isStrict } from './strict-schema.ts';
 import { openaiUserId } from './user-id.ts';
 
 /** For a request that is not `inexpressible`. @param thinks whether the model is declared to reason */
 export const responsesRequest = (request: GenerateRequest, stream: boolean, thinks: boolean): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, tools, metadata, output_config: output } = request;
-  const schema = output?.format?.schema;
   const instructions = system === undefined || system.length === 0 ? undefined : instructionsOf(system);
   const input = messages.flatMap(itemsOf);
   // Instructions alone are not a request.
@@ -24,7 +24,7 @@ export const responsesRequest = (request: GenerateRequest, stream: boolean, thin
     top_p,
     ...(tools !== undefined && { tools: tools.map(toolOf), ...choiceOf(request.tool_choice) }),
     max_tool_calls: webSearchIn(tools)?.max_uses,
-    text: schema && { format: formatOf(schema) },
+    text: output?.format && { format: formatOf(output.format) },
     ...(thinks && reasoningOf(request)),
     user: openaiUserId(metadata?.user_id),
     store: false,
@@ -105,8 +105,11 @@ const choiceOf = (choice: ToolChoice | undefined): Fields => {
   return { tool_choice, ...(once === true && { parallel_tool_calls: false }) };
 };
 
-const formatOf = (schema: Fields): Fields =>
-  isJsonMode(schema) ? { type: 'json_object' } : { type: 'json_schema', name: 'answer', strict: true, schema };
+const formatOf = (format: Format): Fields => {
+  const { schema } = format;
+  if (isJsonMode(schema)) return { type: 'json_object' };
+  return { type: 'json_schema', name: 'answer', strict: isStrict(format), schema };
+};
 
 /** Such models think unasked, so what they need of it on the next turn is requested too. */
 const reasoningOf = (request: GenerateRequest): Fields => {

@@ -221,11 +221,19 @@ const toChat: Examples = {
   },
   '`adaptive` without an effort': () =>
     expect(sent({ thinking: { type: 'adaptive' } }).reasoning_effort).toBe('medium'),
-  '`enabled` with a budget, `between_tools`, an effort without adaptive thinking, an effort of one message': () => {
+  '`enabled` with a budget, `between_tools`': () => {
     refuses({ thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens');
     refuses({ thinking: { type: 'between_tools' } }, 'thinking.type');
-    refuses({ output_config: { effort: 'low' } }, 'output_config.effort');
-    refuses({ messages: [{ ...user('x'), output_config: { effort: 'low' } }] }, 'messages.0.output_config');
+  },
+  'efforts of messages': () => {
+    const messages = (['low', 'high', null] as const).map((effort) => ({ ...user('x'), output_config: { effort } }));
+    const output_config = { effort: 'max' };
+    expect(sent({ thinking: { type: 'adaptive' }, output_config, messages }).reasoning_effort).toBe('high');
+  },
+  'an effort without adaptive thinking': () => {
+    expect(sent({ output_config: { effort: 'low' } })).not.toHaveProperty('reasoning_effort');
+    const thinking = { type: 'disabled' as const };
+    expect(sent({ output_config: { effort: 'low' }, thinking }).reasoning_effort).toBe('none');
   },
   'thinking with a signature, redacted thinking': () => {
     refuses(
@@ -280,6 +288,12 @@ const toChat: Examples = {
   },
   '`cache_control`': () =>
     expect(spoken({ ...text('a'), cache_control: { type: 'ephemeral' } })).toEqual([{ role: 'user', content: 'a' }]),
+  '`eager_input_streaming` of a tool, `allowed_callers` of `direct` alone': () => {
+    const tool = { name: 'f', input_schema: schema };
+    const hinted = { ...tool, eager_input_streaming: true, allowed_callers: ['direct'] };
+    expect(sent({ tools: [hinted] })).toEqual(sent({ tools: [tool] }));
+    expect(writtenOf({ tools: [hinted] })).toEqual(writtenOf({ tools: [tool] }));
+  },
   '`defer_loading` of a tool': () =>
     expect(sent({ tools: [{ name: 'f', input_schema: schema, defer_loading: true }] }).tools).toEqual([
       { type: 'function', function: { name: 'f', parameters: schema } },
@@ -741,7 +755,7 @@ const toChatClient: Examples = {
       'length',
       'tool_calls',
     ]),
-  'tokens of input, output, cached input': () => {
+  'tokens of input, output, cached input, thinking': () => {
     const told = usage({
       input_tokens: 5,
       cache_creation_input_tokens: 0,
@@ -883,12 +897,19 @@ const toResponsesClient: Examples = {
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
     }),
-  'tokens of input, output, cached input': () =>
+  'tokens of input, output, cached input, thinking': () =>
     expect(
       written('responses', {
-        usage: usage({ input_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 3 }),
+        usage: usage({
+          input_tokens: 5,
+          cache_creation_input_tokens: 0,
+          cache_read_input_tokens: 4,
+          output_tokens: 3,
+          reasoning_tokens: 2,
+        }),
       }).usage,
     ).toMatchObject({
+      output_tokens_details: { reasoning_tokens: 2 },
       input_tokens: 9,
       input_tokens_details: { cached_tokens: 4 },
       output_tokens: 3,

@@ -90,11 +90,15 @@ export const vendors = async (refuses: Readonly<Partial<Record<Api, Refuses>>>) 
     async ask(api: Api, model: Model, body: Fields) {
       sent = null;
       const asked = { model, ...minimal[api], ...body };
-      const { status, body: answer } = await gateway.call('POST', routes[api], {
+      const {
+        status,
+        text,
+        body: answer,
+      } = await gateway.call('POST', routes[api], {
         headers: bearer(projectKey.value),
         body: asked,
       });
-      return { status, answer: answer as Fields, sent: sent as Fields | null };
+      return { status, text, answer: answer as Fields, sent: sent as Fields | null };
     },
     says(what: Fields | string): void {
       says = what;

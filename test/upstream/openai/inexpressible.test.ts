@@ -15,23 +15,12 @@ test.each<[string, Partial<GenerateRequest>, string]>([
   ['five stop sequences', { stop_sequences: ['a', 'b', 'c', 'd', 'e'] }, 'stop_sequences'],
   ['a budget', { thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens'],
   ['thinking between tools', { thinking: { type: 'between_tools' } }, 'thinking.type'],
-  ['an effort without thinking', { output_config: { effort: 'low' } }, 'output_config.effort'],
-  [
-    'an effort beside no thinking',
-    { thinking: { type: 'disabled' }, output_config: { effort: 'low' } },
-    'output_config.effort',
-  ],
-  [
-    'an effort of one message',
-    { messages: [{ role: 'user', content: 'x', output_config: { effort: 'low' } }] },
-    'messages.0.output_config',
-  ],
   ['a signature', said({ type: 'thinking', thinking: 'a', signature: 's' }), 'messages.1.content.0.signature'],
   ['redacted thinking', said({ type: 'redacted_thinking', data: 'x' }), 'messages.1.content.0'],
   ['a block of a server', said({ type: 'server_tool_use', id: 'x' }), 'messages.1.content.0'],
   [
     'citations',
-    said({ type: 'document', source: pdf, citations: { enabled: false } }),
+    said({ type: 'document', source: pdf, citations: { enabled: true } }),
     'messages.1.content.0.citations',
   ],
   ['a document’s context', said({ type: 'document', source: pdf, context: 'c' }), 'messages.1.content.0.context'],
@@ -68,6 +57,16 @@ test.each<[string, Partial<GenerateRequest>, string]>([
     'messages.1.content.0.caller',
   ],
   ['an unknown field of the system', { system: [{ type: 'text', text: 'a', zzz: 1 }] }, 'system.0.zzz'],
+  [
+    'callers that are not the model',
+    { tools: [{ ...tool, allowed_callers: ['direct', 'code_execution_20250825'] }] },
+    'tools.0.allowed_callers',
+  ],
+  [
+    'transformations of an image',
+    said({ type: 'image', source: pdf, transformations: { large: 'keep' } }),
+    'messages.1.content.0.transformations',
+  ],
   ['examples', { tools: [tool, { ...tool, input_examples: [{ a: 1 }] }] }, 'tools.1.input_examples'],
 ])('%s', (_, over, expected) => {
   expect(place(over)).toBe(expected);
@@ -80,6 +79,13 @@ describe('nothing is wrong with', () => {
     ['no thinking', { thinking: { type: 'disabled' } }],
     ['hints', { system: [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }] }],
     ['hints of tools', { tools: [{ ...tool, cache_control: {}, type: 'custom', strict: true, input_examples: [] }] }],
+    ['how its input is streamed', { tools: [{ ...tool, eager_input_streaming: true }] }],
+    ['the model as the caller', { tools: [{ ...tool, allowed_callers: ['direct'] }] }],
+    ['an effort without thinking', { output_config: { effort: 'low' } }],
+    ['an effort beside no thinking', { thinking: { type: 'disabled' }, output_config: { effort: 'low' } }],
+    ['an effort of one message', { messages: [{ ...user('x'), output_config: { effort: 'low' } }] }],
+    ['transformations that are the usual', said({ type: 'image', source: pdf, transformations: {} })],
+    ['a PDF without citations', said({ type: 'document', source: pdf, citations: { enabled: false } })],
     ['what is unset', said({ type: 'text', text: 'a', citations: null }, { type: 'text', text: 'b', citations: [] })],
     [
       'what this gateway said itself',

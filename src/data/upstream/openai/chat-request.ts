@@ -151,7 +151,9 @@ const formatOf = (output: GenerateRequest['output_config']): unknown => {
   return { type: 'json_schema', json_schema: { name: 'answer', strict: isStrict(format), schema } };
 };
 
-export const effortOf = ({ thinking, output_config: output }: GenerateRequest): string | undefined => {
+/** That of a message holds from it on. */
+export const effortOf = ({ thinking, messages, output_config: output }: GenerateRequest): string | undefined => {
   if (thinking === undefined) return undefined;
-  return thinking.type === 'disabled' ? 'none' : (output?.effort ?? 'medium');
+  const last = messages.findLast(({ output_config: hint }) => hint?.effort != null)?.output_config?.effort;
+  return thinking.type === 'disabled' ? 'none' : (last ?? output?.effort ?? 'medium');
 };

@@ -311,9 +311,9 @@ const ofResponses: readonly RecordedClient[] = [
       tool_choice: 'auto',
       stream: true,
     },
-    // Reasoning of a provider whom these models do not ask.
-    refused: { messages: 'input.1.encrypted_content', chat: 'input.1.encrypted_content' },
     gets: { responses: ['c2VhbGVkIGJ5IHRoZSBwcm92aWRlcg=='] },
+    // Reasoning of a provider whom these models do not ask.
+    lacks: { messages: ['c2VhbGVk'], chat: ['c2VhbGVk'] },
   },
 ];
 

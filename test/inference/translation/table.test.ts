@@ -235,15 +235,15 @@ const toChat: Examples = {
     const thinking = { type: 'disabled' as const };
     expect(sent({ output_config: { effort: 'low' }, thinking }).reasoning_effort).toBe('none');
   },
-  'thinking with a signature, redacted thinking': () => {
-    refuses(
-      { messages: [{ role: 'assistant', content: [{ type: 'thinking', thinking: 'a', signature: 's' }] }] },
-      'messages.0.content.0.signature',
-    );
-    refuses(
-      { messages: [{ role: 'assistant', content: [{ type: 'redacted_thinking', data: 'a' }] }] },
-      'messages.0.content.0',
-    );
+  'thinking with a signature, redacted thinking, `citations` of a text': () => {
+    const thoughts = [
+      { type: 'thinking', thinking: 'a', signature: 's' },
+      { type: 'redacted_thinking', data: 'a' },
+    ];
+    const cited = { ...text('b'), citations: [{}] };
+    expect(sent({ messages: [{ role: 'assistant', content: [...thoughts, cited] }] }).messages).toEqual([
+      { role: 'assistant', content: 'b' },
+    ]);
   },
   'thinking without a signature, as such a model gives it': () =>
     expect(
@@ -467,20 +467,28 @@ const toResponses: Examples = {
   'images, PDF': () =>
     expect(inputOf(user([image, paper]))).toEqual([{ role: 'user', content: [imagePart, filePart] }]),
   'thinking with a signature of such an upstream': () =>
-    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: 'rs1:rs_1:e' }))).toEqual([
+    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: 'rs1:rs_1:e' }, text('b')))).toMatchObject([
       { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'a' }], encrypted_content: 'e' },
+      { content: 'b' },
     ]),
   'thinking without a signature': () =>
-    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: '' }))).toEqual([
+    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: '' }, text('b')))).toMatchObject([
       { type: 'reasoning', summary: [{ type: 'summary_text', text: 'a' }] },
+      { content: 'b' },
     ]),
   'thinking with another signature, redacted thinking': () =>
-    refusesAll([
-      [
-        { messages: [assistant({ type: 'thinking', thinking: 'a', signature: 'EqQB+/==' })] },
-        'messages.0.content.0.signature',
-      ],
-      [{ messages: [assistant({ type: 'redacted_thinking', data: 'a' })] }, 'messages.0.content.0'],
+    expect(
+      inputOf(
+        assistant(
+          { type: 'thinking', thinking: 'a', signature: 'EqQB+/==' },
+          { type: 'redacted_thinking', data: 'a' },
+          text('b'),
+        ),
+      ),
+    ).toEqual([{ role: 'assistant', content: 'b' }]),
+  'thinking that nothing of its turn follows': () =>
+    expect(inputOf(assistant(text('b'), { type: 'thinking', thinking: 'a', signature: 'rs1:rs_1:e' }))).toEqual([
+      { role: 'assistant', content: 'b' },
     ]),
   '`thinking` `disabled`, `adaptive`': () => {
     const reasoningOf = (over: Partial<GenerateRequest>) => writtenOf(over).reasoning;
@@ -704,6 +712,19 @@ const fromChat: Examples = {
       { messages: [user('x'), { role: 'assistant', refusal: 'No.' }, user('y')] },
       { messages: [{}, { content: [text('No.')] }, {}] },
     ),
+  '`reasoning_content` or `reasoning` of an answer; other thinking': async () => {
+    const said = { role: 'assistant', content: 'a', reasoning_details: [{}], thinking_blocks: [{}], annotations: [{}] };
+    const arrivesAs = async (more: object, content: object[]) =>
+      arrives('chat', { messages: [user('x'), { ...said, ...more }, user('y')] }, { messages: [{}, { content }, {}] });
+    const unsigned = { type: 'thinking', thinking: 'Hm.', signature: '' };
+    await arrivesAs({ reasoning_content: 'Hm.' }, [unsigned, text('a')]);
+    await arrivesAs({ reasoning: 'Hm.', reasoning_content: '' }, [unsigned, text('a')]);
+    await arrivesAs({}, [text('a')]);
+    const { messages } = anthropicRequest(
+      request({ messages: [{ role: 'assistant', content: [unsigned, text('a')] }] }),
+    );
+    expect(messages[0]!.content).toEqual([text('a')]);
+  },
   '`web_search_options`': async () => {
     const approximate = { city: 'Porto' };
     const user_location = { type: 'approximate', approximate };
@@ -847,6 +868,15 @@ const fromResponses: Examples = {
       ];
       await arrives('responses', { input }, { messages: [{}, { content: [thought, text('a')] }, {}] });
     }
+  },
+  'other reasoning': async () => {
+    const input = [
+      { role: 'user', content: 'x' },
+      { type: 'reasoning', summary: [], encrypted_content: 'sealed elsewhere' },
+      { role: 'assistant', content: 'a' },
+      { role: 'user', content: 'y' },
+    ];
+    await arrives('responses', { input }, { messages: [{}, { content: [text('a')] }, {}] });
   },
   '`reasoning.effort`': efforts('responses', (effort) => ({ reasoning: { effort } })),
   'a `web_search` tool': async () => {

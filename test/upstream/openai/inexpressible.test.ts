@@ -15,8 +15,6 @@ test.each<[string, Partial<GenerateRequest>, string]>([
   ['five stop sequences', { stop_sequences: ['a', 'b', 'c', 'd', 'e'] }, 'stop_sequences'],
   ['a budget', { thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens'],
   ['thinking between tools', { thinking: { type: 'between_tools' } }, 'thinking.type'],
-  ['a signature', said({ type: 'thinking', thinking: 'a', signature: 's' }), 'messages.1.content.0.signature'],
-  ['redacted thinking', said({ type: 'redacted_thinking', data: 'x' }), 'messages.1.content.0'],
   ['a block of a server', said({ type: 'server_tool_use', id: 'x' }), 'messages.1.content.0'],
   [
     'citations',
@@ -92,6 +90,9 @@ describe('nothing is wrong with', () => {
       said({ type: 'tool_use', id: 't', name: 'f', input: {}, caller: { type: 'direct' } }),
     ],
     ['thoughts of such a model', said({ type: 'thinking', thinking: 'a', signature: '' })],
+    ['thoughts of another model', said({ type: 'thinking', thinking: 'a', signature: 's' })],
+    ['redacted thinking', said({ type: 'redacted_thinking', data: 'x' })],
+    ['citations of an answer', said({ type: 'text', text: 'a', citations: [{ type: 'char_location' }] })],
     ['a failed tool', said({ type: 'tool_result', tool_use_id: 't', is_error: true })],
     ['a PDF', said({ type: 'document', source: pdf, title: 't', citations: null })],
   ])('%s', (_, over) => {

@@ -145,6 +145,11 @@ const blocksOf = (message: ChatMessage, place: Path, { budget }: Translation): M
   }
   const made = partsOf(message.content);
   if (message.role !== 'assistant') return made;
+  const thinking = message.reasoning_content || message.reasoning;
+  if (typeof thinking === 'string' && thinking !== '') {
+    const path = [message.reasoning_content ? 'reasoning_content' : 'reasoning'];
+    made.unshift({ block: { type: 'thinking', thinking, signature: '' }, path });
+  }
   if (message.refusal) made.push({ block: { type: 'text', text: message.refusal }, path: ['refusal'] });
   for (const [index, { id, function: called, cache_control }] of (message.tool_calls ?? []).entries()) {
     const path = ['tool_calls', index];

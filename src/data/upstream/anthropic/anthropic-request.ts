@@ -1,5 +1,6 @@
 import { blockWithCallId, narrowCallId } from '../call-ids.ts';
 import type { CountRequest, InputBlock, Message } from '../port.ts';
+import { isSignature } from '../reasoning-item.ts';
 import { mergeTurns } from '../turns.ts';
 import { isWebSearch } from '../web-search.ts';
 
@@ -42,11 +43,15 @@ const messageOf = (message: Message): Message => {
   return hint == null ? { role, content: made } : { role, content: made, output_config: hint };
 };
 
-/** Without blank texts, which are refused. */
+/** Without blank texts, and thoughts of models of other APIs, which are refused. */
 const contentOf = (content: Message['content']): Message['content'] => {
   if (typeof content === 'string') return isBlank(content) ? [] : content;
-  return content.filter(isSaid).map((block) => blockWithCallId(block, narrowCallId));
+  return content
+    .filter((block) => isSaid(block) && !isThoughtOfOthers(block))
+    .map((block) => blockWithCallId(block, narrowCallId));
 };
 
 const isSaid = ({ type, text }: InputBlock): boolean => type !== 'text' || !isBlank(text as string);
+const isThoughtOfOthers = ({ type, signature }: InputBlock): boolean =>
+  type === 'thinking' && (signature === '' || isSignature(signature));
 const isBlank = (text: string): boolean => !/\S/.test(text);

@@ -56,7 +56,10 @@ const messagesOf = ({ role, name, content }: Message): readonly Fields[] => {
 
 const assistantOf = (blocks: readonly InputBlock[]): Fields => {
   const texts = blocks.filter(({ type }) => type === 'text');
-  const thoughts = blocks.flatMap(({ type, thinking }) => (type === 'thinking' && thinking !== '' ? [thinking] : []));
+  const thoughts = blocks.flatMap(({ type, thinking, signature }) =>
+    // A signed thought is of a model of another API.
+    type === 'thinking' && signature === '' && thinking !== '' ? [thinking] : [],
+  );
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf);
   const content = texts.length > 0 ? textContent(texts) : calls.length > 0 ? null : '';
   return {

@@ -1,7 +1,6 @@
 import { ExactNumber } from '../../../json/exact-number.ts';
 import type { GenerateRequest, Inexpressible, InputBlock, Message, Tool } from '../port.ts';
 import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
-import { isSignature } from './reasoning-item.ts';
 
 /** What differs between the APIs of such servers. */
 interface Expressive {
@@ -11,8 +10,6 @@ interface Expressive {
   readonly ofSearch: readonly string[];
   /** Whether a search is a tool, which can be chosen. */
   readonly choosesSearch: boolean;
-  /** Of thinking. */
-  readonly isSignature: (signature: unknown) => boolean;
 }
 
 const ofSearch = ['name', 'user_location', 'search_context_size'];
@@ -21,14 +18,12 @@ const chat: Expressive = {
   mediaInResults: false,
   ofSearch,
   choosesSearch: false,
-  isSignature: (signature) => signature === '',
 };
 const responses: Expressive = {
   mostStops: 0,
   mediaInResults: true,
   ofSearch: [...ofSearch, 'allowed_domains', 'max_uses'],
   choosesSearch: true,
-  isSignature: (signature) => signature === '' || isSignature(signature),
 };
 
 type Path = Inexpressible['path'];
@@ -77,14 +72,15 @@ const inMessages = (messages: readonly Message[], api: Expressive): Inexpressibl
       : first(content, (each, index) => inBlock(each, ['messages', at, 'content', index], api)),
   );
 
-/** Expressible fields by block type; `cache_control` is a hint, `caller` is added by G.4. */
+/** Expressible fields by block type, and those of answers, which are left out; `cache_control` is a hint. */
 const known: Readonly<Record<string, readonly string[]>> = {
-  text: ['text'],
+  text: ['text', 'citations'],
   image: ['source'],
   document: ['source', 'title', 'citations'],
   tool_use: ['id', 'name', 'input', 'caller'],
   tool_result: ['tool_use_id', 'content', 'is_error'],
   thinking: ['thinking', 'signature'],
+  redacted_thinking: ['data'],
 };
 const hints = ['type', 'cache_control'];
 
@@ -94,9 +90,6 @@ const inBlock = (each: InputBlock, path: Path, api: Expressive): Inexpressible |
   const strange = strangeField(each, names);
   if (strange !== null) return parameter([...path, strange], 'The API of this model has no place for it.');
   switch (each.type) {
-    case 'thinking':
-      if (api.isSignature(each.signature)) return null;
-      return parameter([...path, 'signature'], 'The API of this model has no such signatures of thinking.');
     case 'tool_use':
       if (each.caller === undefined || (each.caller as { type?: unknown }).type === 'direct') return null;
       return parameter([...path, 'caller'], 'Only calls of the model itself are known to its API.');

@@ -1,10 +1,10 @@
 import { jsonText } from '../../../json/exact-number.ts';
 import { narrowCallId } from '../call-ids.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
+import { isSignature, reasoningItem } from '../reasoning-item.ts';
 import type { Fields } from '../transport/fields.ts';
 import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
 import { type Content, dataUrl, effortOf, failed } from './chat-request.ts';
-import { reasoningItem } from './reasoning-item.ts';
 import { type Format, isJsonMode, isStrict } from './strict-schema.ts';
 import { openaiUserId } from './user-id.ts';
 
@@ -38,11 +38,14 @@ const instructionsOf = (system: string | readonly InputBlock[]): string =>
 /** Tool results must follow the calls. */
 const itemsOf = ({ role, content }: Message): readonly Fields[] => {
   if (typeof content === 'string') return [{ role, content }];
-  if (role === 'assistant') return content.flatMap(itemOf);
+  // Reasoning that nothing follows is refused.
+  if (role === 'assistant') return content.slice(0, content.findLastIndex(isSaid) + 1).flatMap(itemOf);
   const results = content.filter(({ type }) => type === 'tool_result').map(resultOf);
   const parts = content.filter(({ type }) => type !== 'tool_result');
   return parts.length === 0 ? results : [...results, { role, content: contentOf(parts) }];
 };
+
+const isSaid = ({ type }: InputBlock): boolean => type === 'text' || type === 'tool_use';
 
 /** Of the assistant. Not every server takes the parts of its own answers as input; all take strings. */
 const itemOf = (block: InputBlock): Fields | readonly Fields[] => {
@@ -53,8 +56,11 @@ const itemOf = (block: InputBlock): Fields | readonly Fields[] => {
     }
     case 'thinking': {
       const { thinking, signature } = block as unknown as { thinking: string; signature: string };
-      return reasoningItem(thinking, signature) ?? [];
+      const isOfOthers = signature !== '' && !isSignature(signature);
+      return isOfOthers ? [] : (reasoningItem(thinking, signature) ?? []);
     }
+    case 'redacted_thinking':
+      return [];
     default:
       return [{ role: 'assistant', content: block.text }];
   }

@@ -168,9 +168,9 @@ const cases: Readonly<Record<string, Case>> = {
     },
   },
   'few tokens': {
-    messages: { max_tokens: 5, messages: [{ role: 'user', content: question }] },
-    chat: { max_completion_tokens: 5, messages: [{ role: 'user', content: question }] },
-    responses: { max_output_tokens: 5, input: question },
+    messages: { max_tokens: 16, messages: [{ role: 'user', content: question }] },
+    chat: { max_completion_tokens: 16, messages: [{ role: 'user', content: question }] },
+    responses: { max_output_tokens: 16, input: question },
   },
   'a tool': {
     messages: {

@@ -231,6 +231,8 @@ export interface Upstream {
   /** Called in a thread, by upstream; null if it cannot express the request. Absent if never used. */
   written?(request: GenerateRequest | CountRequest, purpose: Purpose): readonly (Written | null)[];
   readonly repeatable?: true;
+  /** It takes no smaller maximum of an answer; absent if it takes each. */
+  readonly leastTokens?: number;
   /** By API; absent if none passes. */
   readonly passing?: {
     readonly messages?: MessagesPassing;

@@ -427,6 +427,11 @@ const toResponses: Examples = {
       top_p: 0.25,
       user: 'u',
     }),
+  '`max_tokens` below 16': async () => {
+    const upstream = upstreamAt('http://127.0.0.1:9', { kind: 'openai', apis: ['responses'] });
+    expect(upstream.leastTokens).toBe(16);
+    await upstream.close();
+  },
   '`stop_sequences`, `top_k`': () => {
     refusesAll([
       [{ stop_sequences: ['1'] }, 'stop_sequences'],

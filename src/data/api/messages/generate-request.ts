@@ -9,7 +9,7 @@ import { type ToolChoiceInput, type ToolsInput, toolChoiceType } from './tools-s
 /** Defaults filled in, null made absent, turns merged. Assigned: a spread gives each object its own hidden class. */
 export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): GenerateRequest =>
   Object.assign(countRequest(body, hosted), {
-    max_tokens: body.max_tokens,
+    max_tokens: Math.max(body.max_tokens, hosted.upstream.leastTokens ?? 1),
     temperature: body.temperature ?? undefined,
     top_p: body.top_p ?? undefined,
     top_k: body.top_k ?? undefined,

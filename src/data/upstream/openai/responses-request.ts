@@ -8,6 +8,9 @@ import { type Content, dataUrl, effortOf, failed } from './chat-request.ts';
 import { type Format, isJsonMode, isStrict } from './strict-schema.ts';
 import { openaiUserId } from './user-id.ts';
 
+/** OpenAI takes no smaller maximum. */
+export const leastOutput = 16;
+
 /** For a request that is not `inexpressible`. @param thinks whether the model is declared to reason */
 export const responsesRequest = (request: GenerateRequest, stream: boolean, thinks: boolean): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, tools, metadata, output_config: output } = request;

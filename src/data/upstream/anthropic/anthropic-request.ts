@@ -3,6 +3,7 @@ import type { CountRequest, InputBlock, Message } from '../port.ts';
 import { isSignature } from '../reasoning-item.ts';
 import { mergeTurns } from '../turns.ts';
 import { isWebSearch } from '../web-search.ts';
+import { askedFormat } from './closed-schema.ts';
 
 /** What is said for a user who says nothing (contract L.5): such servers need a turn of the user. */
 const goOn: readonly InputBlock[] = [{ type: 'text', text: 'Continue.' }];
@@ -14,20 +15,23 @@ export const anthropicRequest = <T extends CountRequest>(request: T): T => {
     .filter(({ role, content }) => role !== 'assistant' || content.length > 0);
   const turns = mergeTurns(said).map((turn) => (turn.content.length > 0 ? turn : { ...turn, content: goOn }));
   const messages = turns.some(({ role }) => role === 'user') ? turns : [...turns, { role: 'user', content: goOn }];
-  const output_config = outputOf(request.output_config);
-  return { ...request, messages, system: systemOf(request.system), tools: toolsOf(request.tools), output_config };
-};
-
-/** Every format is strict here. */
-const outputOf = (output: CountRequest['output_config']): CountRequest['output_config'] => {
-  if (output?.format?.strict == null) return output;
-  const { strict: _, ...format } = output.format;
-  return { ...output, format };
+  const { system, tools, output_config: output } = request;
+  const made = { ...request, messages, system: systemOf(system), tools: toolsOf(tools) };
+  if (output?.format === undefined) return made;
+  const { format, words } = askedFormat(output.format);
+  const { effort } = output;
+  const output_config = format === undefined && effort === undefined ? undefined : { format, effort };
+  return { ...made, output_config, ...(words !== undefined && { system: withWords(made.system, words) }) };
 };
 
 /** Without the speaker, for whom the API has no place. */
 const systemOf = (system: CountRequest['system']): CountRequest['system'] =>
   typeof system === 'string' ? system : system?.map(({ name: _, ...block }) => block as InputBlock);
+
+const withWords = (system: CountRequest['system'], text: string): CountRequest['system'] => {
+  const before = typeof system === 'string' ? [{ type: 'text', text: system }] : (system ?? []);
+  return [...before.filter(isSaid), { type: 'text', text }];
+};
 
 /** Without how much of the found is read: the API leaves that to the model. */
 const toolsOf = (tools: CountRequest['tools']): CountRequest['tools'] =>

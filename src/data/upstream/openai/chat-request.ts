@@ -1,9 +1,10 @@
 import { jsonText } from '../../../json/exact-number.ts';
 import { chatCallId } from '../call-ids.ts';
+import { isJsonMode } from '../format.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 import { mergeTurns } from '../turns.ts';
 import { functionsIn, type WebSearch, webSearchIn } from '../web-search.ts';
-import { isJsonMode, isStrict } from './strict-schema.ts';
+import { isStrict } from './strict-schema.ts';
 import { openaiUserId } from './user-id.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,11 +1,12 @@
 import { jsonText } from '../../../json/exact-number.ts';
 import { narrowCallId } from '../call-ids.ts';
+import { type Format, isJsonMode } from '../format.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 import { isSignature, reasoningItem } from '../reasoning-item.ts';
 import type { Fields } from '../transport/fields.ts';
 import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
 import { type Content, dataUrl, effortOf, failed } from './chat-request.ts';
-import { type Format, isJsonMode, isStrict } from './strict-schema.ts';
+import { isStrict } from './strict-schema.ts';
 import { openaiUserId } from './user-id.ts';
 
 /** OpenAI takes no smaller maximum. */

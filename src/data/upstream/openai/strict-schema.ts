@@ -1,10 +1,5 @@
-import type { GenerateRequest } from '../port.ts';
-import { type Fields, within } from '../transport/fields.ts';
-
-export type Format = NonNullable<NonNullable<GenerateRequest['output_config']>['format']>;
-
-/** A bare object type. */
-export const isJsonMode = (schema: Fields): boolean => schema.type === 'object' && Object.keys(schema).length === 1;
+import type { Format } from '../format.ts';
+import { within } from '../transport/fields.ts';
 
 /** A server refuses a strict schema outside its subset, so unasked only one within it is strict. */
 export const isStrict = ({ schema, strict }: Format): boolean =>

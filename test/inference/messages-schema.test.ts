@@ -154,8 +154,9 @@ describe('tools', () => {
 describe('tool_choice', () => {
   test.each([
     [{ tool_choice: { type: 'none' } }, 'ok'],
-    [{ tool_choice: { type: 'auto' } }, 'validation_failed tools value_error'],
-    [{ tool_choice: {} }, 'validation_failed tools value_error'],
+    [{ tool_choice: { type: 'auto' } }, 'ok'],
+    [{ tool_choice: {} }, 'ok'],
+    [{ tool_choice: { name: 'a' } }, 'validation_failed tools value_error'],
     [{ tool_choice: { type: 'any' }, tools: [] }, 'validation_failed tools value_error'],
     [{ tool_choice: { type: 'any', disable_parallel_tool_use: true }, tools: [tool('a')] }, 'ok'],
     [{ tool_choice: { type: null, name: null, disable_parallel_tool_use: null }, tools: [tool('a')] }, 'ok'],

@@ -113,6 +113,8 @@ interface Case {
 }
 
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const;
+/** As servers of messages want it. */
+const closed = { ...schema, additionalProperties: false };
 const declared = { name: 'weather', description: 'The weather of a city' };
 const tools = {
   messages: [{ ...declared, input_schema: { ...schema, required: ['city'] } }],
@@ -168,9 +170,9 @@ const cases: Readonly<Record<string, Case>> = {
     },
   },
   'few tokens': {
-    messages: { max_tokens: 5, messages: [{ role: 'user', content: question }] },
-    chat: { max_completion_tokens: 5, messages: [{ role: 'user', content: question }] },
-    responses: { max_output_tokens: 5, input: question },
+    messages: { max_tokens: 16, messages: [{ role: 'user', content: question }] },
+    chat: { max_completion_tokens: 16, messages: [{ role: 'user', content: question }] },
+    responses: { max_output_tokens: 16, input: question },
   },
   'a tool': {
     messages: {
@@ -276,17 +278,17 @@ const cases: Readonly<Record<string, Case>> = {
     messages: {
       max_tokens: 900,
       messages: [{ role: 'user', content: 'Where?' }],
-      output_config: { format: { type: 'json_schema', schema: { ...schema } } },
+      output_config: { format: { type: 'json_schema', schema: { ...closed } } },
     },
     chat: {
       max_completion_tokens: 900,
       messages: [{ role: 'user', content: 'Where?' }],
-      response_format: { type: 'json_schema', json_schema: { name: 'where', schema } },
+      response_format: { type: 'json_schema', json_schema: { name: 'where', schema: closed } },
     },
     responses: {
       max_output_tokens: 900,
       input: 'Where?',
-      text: { format: { type: 'json_schema', name: 'where', schema } },
+      text: { format: { type: 'json_schema', name: 'where', schema: closed } },
     },
   },
   'an effort': {

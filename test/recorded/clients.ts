@@ -248,6 +248,12 @@ const ofResponses: readonly RecordedClient[] = [
     },
   },
   {
+    name: 'Codex 0.171.0, which shortens a long conversation',
+    path: '/v1/responses',
+    body: { ...codex([]), tools: [], parallel_tool_calls: false },
+    lacks: { messages: ['"tool_choice"'], chat: ['"tool_choice"'] },
+  },
+  {
     name: 'Codex 0.171.0, which may search',
     path: '/v1/responses',
     body: codex([{ type: 'web_search', external_web_access: true }]),
@@ -305,9 +311,9 @@ const ofResponses: readonly RecordedClient[] = [
       tool_choice: 'auto',
       stream: true,
     },
-    // Reasoning of a provider whom these models do not ask.
-    refused: { messages: 'input.1.encrypted_content', chat: 'input.1.encrypted_content' },
     gets: { responses: ['c2VhbGVkIGJ5IHRoZSBwcm92aWRlcg=='] },
+    // Reasoning of a provider whom these models do not ask.
+    lacks: { messages: ['c2VhbGVk'], chat: ['c2VhbGVk'] },
   },
 ];
 

@@ -76,7 +76,12 @@ export interface GenerateRequest {
   readonly output_config?:
     | {
         readonly format?:
-          | { readonly type: 'json_schema'; readonly schema: Readonly<Record<string, unknown>> }
+          | {
+              readonly type: 'json_schema';
+              readonly schema: Readonly<Record<string, unknown>>;
+              /** As clients of chat completions and responses say; null if they do not. */
+              readonly strict?: boolean | null | undefined;
+            }
           | undefined;
         readonly effort?: string | undefined;
       }
@@ -226,6 +231,8 @@ export interface Upstream {
   /** Called in a thread, by upstream; null if it cannot express the request. Absent if never used. */
   written?(request: GenerateRequest | CountRequest, purpose: Purpose): readonly (Written | null)[];
   readonly repeatable?: true;
+  /** It takes no smaller maximum of an answer; absent if it takes each. */
+  readonly leastTokens?: number;
   /** By API; absent if none passes. */
   readonly passing?: {
     readonly messages?: MessagesPassing;

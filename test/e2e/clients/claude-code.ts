@@ -76,7 +76,14 @@ const placeholder = {
 };
 
 const system = [text('A header of billing.'), text('You are a tool.', cached), text('These are the rules.', cached)];
-const metadata = { user_id: '{"device_id":"00","account_uuid":"","session_id":"00"}' };
+/** As long as its own. */
+export const metadata = {
+  user_id: JSON.stringify({
+    device_id: 'a1'.repeat(32),
+    account_uuid: '',
+    session_id: '00000000-0000-4000-8000-000000000000',
+  }),
+};
 const question = { role: 'user', content: [text('A reminder.'), text('What is a weir?')] };
 const effort = { effort: 'medium' };
 

@@ -27,10 +27,8 @@ const said = (message: object, after: readonly object[] = []) => body({ messages
 
 describe('is refused by its name', () => {
   test.each<[param: string, request: object]>([
-    ['messages.1.reasoning_content', said({ role: 'assistant', content: 'x', reasoning_content: 'hm' })],
     ['messages.1.audio', said({ role: 'assistant', content: 'x', audio: { id: 'audio_1' } })],
     ['messages.1.function_call', said({ role: 'assistant', function_call: { name: 'f', arguments: '{}' } })],
-    ['messages.1.annotations', said({ role: 'assistant', content: 'x', annotations: [{ type: 'url_citation' }] })],
     ['messages.1.tool_calls.0.extra', said({ role: 'assistant', tool_calls: [{ ...call, extra: 1 }] }, [result])],
     [
       'messages.1.tool_calls.0.function.strict',

@@ -215,7 +215,7 @@ describe('is refused by name', () => {
       'validation_failed',
       'tools.0.function.parameters.type',
     ],
-    ['a choice without tools', { ...usual, tool_choice: 'auto' }, 'validation_failed', 'tools'],
+    ['a choice without tools', { ...usual, tool_choice: 'required' }, 'validation_failed', 'tools'],
     [
       'a tool that was not declared',
       { ...usual, tools: [tool], tool_choice: { type: 'function', function: { name: 'g' } } },

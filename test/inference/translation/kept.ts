@@ -116,7 +116,12 @@ export const requestsOf = (kept: Kept): fc.Arbitrary<GenerateRequest> =>
     })
     .map(({ turns, declared, choice, once, effort, schema, user_id, ...rest }): GenerateRequest => {
       const [first, more] = turns;
-      const format = schema && { type: 'json_schema' as const, schema };
+      // A bare object type is JSON mode, which has no `strict`.
+      const format = schema && {
+        type: 'json_schema' as const,
+        schema,
+        ...('properties' in schema && { strict: once }),
+      };
       const name = choice === 'tool' ? declared?.[0]?.name : undefined;
       return {
         ...rest,

@@ -7,7 +7,6 @@ import { responsesRoute } from '../../../src/data/api/responses/responses.ts';
 import { responsesForm } from '../../../src/data/api/responses/responses-form.ts';
 import { packThought, type Thought } from '../../../src/data/api/responses/thought.ts';
 import { inexpressibleInResponses } from '../../../src/data/upstream/openai/inexpressible.ts';
-import { signatureOf } from '../../../src/data/upstream/openai/reasoning-item.ts';
 import { readResponse } from '../../../src/data/upstream/openai/responses-answer.ts';
 import { ResponseEventReader } from '../../../src/data/upstream/openai/responses-events.ts';
 import { responsesRequest } from '../../../src/data/upstream/openai/responses-request.ts';
@@ -19,6 +18,7 @@ import type {
   InputBlock,
   Message,
 } from '../../../src/data/upstream/port.ts';
+import { signatureOf } from '../../../src/data/upstream/reasoning-item.ts';
 import { chunksOf } from '../../../src/data/upstream/simulated/chunks.ts';
 import { functionsIn } from '../../../src/data/upstream/web-search.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
@@ -67,7 +67,7 @@ const responsesOf = ({
     })),
     ...(choice !== undefined && { tool_choice: choiceOf(choice) }),
     ...(choice?.disable_parallel_tool_use && { parallel_tool_calls: false }),
-    ...(format && { text: { format: { type: 'json_schema', name: 'n', schema: format.schema } } }),
+    ...(format && { text: { format: { ...format, name: 'n' } } }),
     ...(effort !== undefined && { reasoning: { effort } }),
     user: metadata?.user_id,
   };

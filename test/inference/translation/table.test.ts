@@ -61,6 +61,7 @@ const pngUrl = `data:image/png;base64,${png}`;
 const pdfUrl = `data:application/pdf;base64,${pdf}`;
 const text = (said: string) => ({ type: 'text' as const, text: said });
 const schema = { type: 'object', properties: { a: { type: 'string' } } };
+const closed = { ...schema, required: ['a'], additionalProperties: false };
 const call = { type: 'tool_use', id: 'c', name: 'f', input: { a: 1 } } as const;
 const result = (content: unknown, more: object = {}) => ({ type: 'tool_result', tool_use_id: 'c', content, ...more });
 
@@ -106,6 +107,14 @@ const toChat: Examples = {
       stop: ['1', '2', '3', '4'],
       user: 'u',
     }),
+  'a `user_id` of more than 64 characters': () => {
+    const user_id = 'u'.repeat(65);
+    const { user: told } = sent({ metadata: { user_id } });
+    expect(told).toMatch(/^user_sha_[\w-]{43}$/);
+    expect(sent({ metadata: { user_id } }).user).toBe(told);
+    expect(sent({ metadata: { user_id: `${user_id}u` } }).user).not.toBe(told);
+    expect(sent({ metadata: { user_id: user_id.slice(1) } }).user).toBe(user_id.slice(1));
+  },
   'more `stop_sequences`, `top_k`': () => {
     refuses({ stop_sequences: ['1', '2', '3', '4', '5'] }, 'stop_sequences');
     refuses({ top_k: 1 }, 'top_k');
@@ -212,21 +221,29 @@ const toChat: Examples = {
   },
   '`adaptive` without an effort': () =>
     expect(sent({ thinking: { type: 'adaptive' } }).reasoning_effort).toBe('medium'),
-  '`enabled` with a budget, `between_tools`, an effort without adaptive thinking, an effort of one message': () => {
+  '`enabled` with a budget, `between_tools`': () => {
     refuses({ thinking: { type: 'enabled', budget_tokens: 2000 } }, 'thinking.budget_tokens');
     refuses({ thinking: { type: 'between_tools' } }, 'thinking.type');
-    refuses({ output_config: { effort: 'low' } }, 'output_config.effort');
-    refuses({ messages: [{ ...user('x'), output_config: { effort: 'low' } }] }, 'messages.0.output_config');
   },
-  'thinking with a signature, redacted thinking': () => {
-    refuses(
-      { messages: [{ role: 'assistant', content: [{ type: 'thinking', thinking: 'a', signature: 's' }] }] },
-      'messages.0.content.0.signature',
-    );
-    refuses(
-      { messages: [{ role: 'assistant', content: [{ type: 'redacted_thinking', data: 'a' }] }] },
-      'messages.0.content.0',
-    );
+  'efforts of messages': () => {
+    const messages = (['low', 'high', null] as const).map((effort) => ({ ...user('x'), output_config: { effort } }));
+    const output_config = { effort: 'max' };
+    expect(sent({ thinking: { type: 'adaptive' }, output_config, messages }).reasoning_effort).toBe('high');
+  },
+  'an effort without adaptive thinking': () => {
+    expect(sent({ output_config: { effort: 'low' } })).not.toHaveProperty('reasoning_effort');
+    const thinking = { type: 'disabled' as const };
+    expect(sent({ output_config: { effort: 'low' }, thinking }).reasoning_effort).toBe('none');
+  },
+  'thinking with a signature, redacted thinking, `citations` of a text': () => {
+    const thoughts = [
+      { type: 'thinking', thinking: 'a', signature: 's' },
+      { type: 'redacted_thinking', data: 'a' },
+    ];
+    const cited = { ...text('b'), citations: [{}] };
+    expect(sent({ messages: [{ role: 'assistant', content: [...thoughts, cited] }] }).messages).toEqual([
+      { role: 'assistant', content: 'b' },
+    ]);
   },
   'thinking without a signature, as such a model gives it': () =>
     expect(
@@ -248,10 +265,15 @@ const toChat: Examples = {
     expect(sent({ thinking: { type: 'adaptive', display: 'omitted' } }).reasoning_effort).toBe('medium');
   },
   '`output_config.format`': () => {
-    expect(sent({ output_config: { format: { type: 'json_schema', schema } } }).response_format).toMatchObject({
-      type: 'json_schema',
-      json_schema: { strict: true, schema },
-    });
+    for (const [of, strict] of [
+      [schema, false],
+      [closed, true],
+    ] as const) {
+      expect(sent({ output_config: { format: { type: 'json_schema', schema: of } } }).response_format).toMatchObject({
+        type: 'json_schema',
+        json_schema: { strict, schema: of },
+      });
+    }
     expect(
       sent({ output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } }).response_format,
     ).toEqual({ type: 'json_object' });
@@ -266,6 +288,12 @@ const toChat: Examples = {
   },
   '`cache_control`': () =>
     expect(spoken({ ...text('a'), cache_control: { type: 'ephemeral' } })).toEqual([{ role: 'user', content: 'a' }]),
+  '`eager_input_streaming` of a tool, `allowed_callers` of `direct` alone': () => {
+    const tool = { name: 'f', input_schema: schema };
+    const hinted = { ...tool, eager_input_streaming: true, allowed_callers: ['direct'] };
+    expect(sent({ tools: [hinted] })).toEqual(sent({ tools: [tool] }));
+    expect(writtenOf({ tools: [hinted] })).toEqual(writtenOf({ tools: [tool] }));
+  },
   '`defer_loading` of a tool': () =>
     expect(sent({ tools: [{ name: 'f', input_schema: schema, defer_loading: true }] }).tools).toEqual([
       { type: 'function', function: { name: 'f', parameters: schema } },
@@ -399,6 +427,11 @@ const toResponses: Examples = {
       top_p: 0.25,
       user: 'u',
     }),
+  '`max_tokens` below 16': async () => {
+    const upstream = upstreamAt('http://127.0.0.1:9', { kind: 'openai', apis: ['responses'] });
+    expect(upstream.leastTokens).toBe(16);
+    await upstream.close();
+  },
   '`stop_sequences`, `top_k`': () => {
     refusesAll([
       [{ stop_sequences: ['1'] }, 'stop_sequences'],
@@ -439,20 +472,28 @@ const toResponses: Examples = {
   'images, PDF': () =>
     expect(inputOf(user([image, paper]))).toEqual([{ role: 'user', content: [imagePart, filePart] }]),
   'thinking with a signature of such an upstream': () =>
-    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: 'rs1:rs_1:e' }))).toEqual([
+    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: 'rs1:rs_1:e' }, text('b')))).toMatchObject([
       { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'a' }], encrypted_content: 'e' },
+      { content: 'b' },
     ]),
   'thinking without a signature': () =>
-    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: '' }))).toEqual([
+    expect(inputOf(assistant({ type: 'thinking', thinking: 'a', signature: '' }, text('b')))).toMatchObject([
       { type: 'reasoning', summary: [{ type: 'summary_text', text: 'a' }] },
+      { content: 'b' },
     ]),
   'thinking with another signature, redacted thinking': () =>
-    refusesAll([
-      [
-        { messages: [assistant({ type: 'thinking', thinking: 'a', signature: 'EqQB+/==' })] },
-        'messages.0.content.0.signature',
-      ],
-      [{ messages: [assistant({ type: 'redacted_thinking', data: 'a' })] }, 'messages.0.content.0'],
+    expect(
+      inputOf(
+        assistant(
+          { type: 'thinking', thinking: 'a', signature: 'EqQB+/==' },
+          { type: 'redacted_thinking', data: 'a' },
+          text('b'),
+        ),
+      ),
+    ).toEqual([{ role: 'assistant', content: 'b' }]),
+  'thinking that nothing of its turn follows': () =>
+    expect(inputOf(assistant(text('b'), { type: 'thinking', thinking: 'a', signature: 'rs1:rs_1:e' }))).toEqual([
+      { role: 'assistant', content: 'b' },
     ]),
   '`thinking` `disabled`, `adaptive`': () => {
     const reasoningOf = (over: Partial<GenerateRequest>) => writtenOf(over).reasoning;
@@ -466,7 +507,8 @@ const toResponses: Examples = {
   '`output_config.format`': () => {
     const formatOf = (of: object) =>
       writtenOf({ output_config: { format: { type: 'json_schema', schema: of as Fields } } }).text;
-    expect(formatOf(schema)).toEqual({ format: { type: 'json_schema', name: 'answer', strict: true, schema } });
+    expect(formatOf(schema)).toMatchObject({ format: { type: 'json_schema', name: 'answer', strict: false, schema } });
+    expect(formatOf(closed)).toMatchObject({ format: { strict: true, schema: closed } });
     expect(formatOf({ type: 'object' })).toEqual({ format: { type: 'json_object' } });
   },
 };
@@ -675,6 +717,19 @@ const fromChat: Examples = {
       { messages: [user('x'), { role: 'assistant', refusal: 'No.' }, user('y')] },
       { messages: [{}, { content: [text('No.')] }, {}] },
     ),
+  '`reasoning_content` or `reasoning` of an answer; other thinking': async () => {
+    const said = { role: 'assistant', content: 'a', reasoning_details: [{}], thinking_blocks: [{}], annotations: [{}] };
+    const arrivesAs = async (more: object, content: object[]) =>
+      arrives('chat', { messages: [user('x'), { ...said, ...more }, user('y')] }, { messages: [{}, { content }, {}] });
+    const unsigned = { type: 'thinking', thinking: 'Hm.', signature: '' };
+    await arrivesAs({ reasoning_content: 'Hm.' }, [unsigned, text('a')]);
+    await arrivesAs({ reasoning: 'Hm.', reasoning_content: '' }, [unsigned, text('a')]);
+    await arrivesAs({}, [text('a')]);
+    const { messages } = anthropicRequest(
+      request({ messages: [{ role: 'assistant', content: [unsigned, text('a')] }] }),
+    );
+    expect(messages[0]!.content).toEqual([text('a')]);
+  },
   '`web_search_options`': async () => {
     const approximate = { city: 'Porto' };
     const user_location = { type: 'approximate', approximate };
@@ -726,7 +781,7 @@ const toChatClient: Examples = {
       'length',
       'tool_calls',
     ]),
-  'tokens of input, output, cached input': () => {
+  'tokens of input, output, cached input, thinking': () => {
     const told = usage({
       input_tokens: 5,
       cache_creation_input_tokens: 0,
@@ -819,6 +874,15 @@ const fromResponses: Examples = {
       await arrives('responses', { input }, { messages: [{}, { content: [thought, text('a')] }, {}] });
     }
   },
+  'other reasoning': async () => {
+    const input = [
+      { role: 'user', content: 'x' },
+      { type: 'reasoning', summary: [], encrypted_content: 'sealed elsewhere' },
+      { role: 'assistant', content: 'a' },
+      { role: 'user', content: 'y' },
+    ];
+    await arrives('responses', { input }, { messages: [{}, { content: [text('a')] }, {}] });
+  },
   '`reasoning.effort`': efforts('responses', (effort) => ({ reasoning: { effort } })),
   'a `web_search` tool': async () => {
     const user_location = { type: 'approximate', city: 'Porto' };
@@ -868,12 +932,19 @@ const toResponsesClient: Examples = {
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
     }),
-  'tokens of input, output, cached input': () =>
+  'tokens of input, output, cached input, thinking': () =>
     expect(
       written('responses', {
-        usage: usage({ input_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 3 }),
+        usage: usage({
+          input_tokens: 5,
+          cache_creation_input_tokens: 0,
+          cache_read_input_tokens: 4,
+          output_tokens: 3,
+          reasoning_tokens: 2,
+        }),
       }).usage,
     ).toMatchObject({
+      output_tokens_details: { reasoning_tokens: 2 },
       input_tokens: 9,
       input_tokens_details: { cached_tokens: 4 },
       output_tokens: 3,

@@ -12,7 +12,6 @@ import {
   detail,
   documentUrl,
   effort,
-  emptyList,
   emptyObject,
   hints,
   imageUrl,
@@ -74,8 +73,13 @@ const assistant = namedFields({
   content: textOr(z.string(), parts(textPart, refusalPart)).nullish(),
   refusal: z.string().nullish(),
   tool_calls: list(toolCall).nullish(),
-  annotations: emptyList,
+  annotations: addedBySdk,
   parsed: addedBySdk,
+  // Models of other providers answer with their thinking.
+  reasoning_content: addedBySdk,
+  reasoning: addedBySdk,
+  reasoning_details: addedBySdk,
+  thinking_blocks: addedBySdk,
   ...beside,
 });
 

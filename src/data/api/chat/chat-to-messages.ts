@@ -73,7 +73,7 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
     }),
     thinking: thinkingOf(reasoning_effort),
     output_config: {
-      format: formatOf(format?.type, format?.type === 'json_schema' ? format.json_schema.schema : undefined),
+      format: formatOf(format?.type, format?.type === 'json_schema' ? format.json_schema : undefined),
       effort: effortOf(reasoning_effort),
     },
     metadata: { user_id: chat.safety_identifier ?? chat.user },
@@ -145,6 +145,11 @@ const blocksOf = (message: ChatMessage, place: Path, { budget }: Translation): M
   }
   const made = partsOf(message.content);
   if (message.role !== 'assistant') return made;
+  const thinking = message.reasoning_content || message.reasoning;
+  if (typeof thinking === 'string' && thinking !== '') {
+    const path = [message.reasoning_content ? 'reasoning_content' : 'reasoning'];
+    made.unshift({ block: { type: 'thinking', thinking, signature: '' }, path });
+  }
   if (message.refusal) made.push({ block: { type: 'text', text: message.refusal }, path: ['refusal'] });
   for (const [index, { id, function: called, cache_control }] of (message.tool_calls ?? []).entries()) {
     const path = ['tool_calls', index];

@@ -9,7 +9,7 @@ import { type ToolChoiceInput, type ToolsInput, toolChoiceType } from './tools-s
 /** Defaults filled in, null made absent, turns merged. Assigned: a spread gives each object its own hidden class. */
 export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): GenerateRequest =>
   Object.assign(countRequest(body, hosted), {
-    max_tokens: body.max_tokens,
+    max_tokens: Math.max(body.max_tokens, hosted.upstream.leastTokens ?? 1),
     temperature: body.temperature ?? undefined,
     top_p: body.top_p ?? undefined,
     top_k: body.top_k ?? undefined,
@@ -18,15 +18,19 @@ export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): Gen
   });
 
 /** The counted part. */
-export const countRequest = (body: MessagesCount, hosted: ConnectedModel): CountRequest => ({
-  model: hosted.upstreamModel,
-  messages: mergeTurns(body.messages).map(withoutNulls),
-  system: body.system ?? undefined,
-  tools: declaredTools(body.tools),
-  tool_choice: toolChoice(body.tool_choice),
-  thinking: thinking(body.thinking, hosted),
-  output_config: outputConfig(body.output_config),
-});
+export const countRequest = (body: MessagesCount, hosted: ConnectedModel): CountRequest => {
+  const tools = declaredTools(body.tools);
+  return {
+    model: hosted.upstreamModel,
+    messages: mergeTurns(body.messages).map(withoutNulls),
+    system: body.system ?? undefined,
+    tools,
+    // Many servers refuse a choice without tools, which says nothing.
+    tool_choice: tools && toolChoice(body.tool_choice),
+    thinking: thinking(body.thinking, hosted),
+    output_config: outputConfig(body.output_config),
+  };
+};
 
 const withoutNulls = ({ role, name, content, output_config }: Message): Message => {
   const message =
@@ -64,7 +68,12 @@ const outputConfig = (config: MessagesBody['output_config']): GenerateRequest['o
   const { format, effort } = config ?? {};
   if (format == null && effort == null) return undefined;
   return {
-    format: format == null ? undefined : { type: format.type, schema: format.schema },
+    format: format == null ? undefined : formatOf(format),
     effort: effort ?? undefined,
   };
 };
+
+type FormatInput = NonNullable<NonNullable<MessagesBody['output_config']>['format']>;
+
+const formatOf = ({ type, schema, strict }: FormatInput): NonNullable<GenerateRequest['output_config']>['format'] =>
+  strict == null ? { type, schema } : { type, schema, strict };

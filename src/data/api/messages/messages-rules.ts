@@ -30,7 +30,7 @@ export const judgedMessages = (
   const strange = upstream.inexpressible?.({ ...request, messages: body.messages });
   if (strange != null) return bodyRefusal(body, strange);
   const estimatedTokens = estimateInputTokens(upstream.asSent?.(request) ?? request);
-  const judged = { request, metadata, estimatedTokens, maxTokens: body.max_tokens };
+  const judged = { request, metadata, estimatedTokens, maxTokens: request.max_tokens };
   return contextRefusal(body, estimatedTokens, model) ?? judged;
 };
 

@@ -24,11 +24,13 @@ const code = (code: Code) => ({ params: { code } });
 
 const fits = (schema: object): boolean => Buffer.byteLength(JSON.stringify(schema)) <= maxSchemaBytes;
 
-const outputConfig = namedFields({
-  format: namedFields({
-    type: z.literal('json_schema'),
-    schema: z.record(z.string(), z.unknown()).refine(fits, 'The schema has more than 64 KiB.'),
-  }).nullish(),
+const format = namedFields({
+  type: z.literal('json_schema'),
+  schema: z.record(z.string(), z.unknown()).refine(fits, 'The schema has more than 64 KiB.'),
+});
+const outputConfig = namedFields({ format: format.nullish(), effort: effort.nullish() });
+const translatedConfig = namedFields({
+  format: format.extend({ strict: z.boolean().nullish() }).nullish(),
   effort: effort.nullish(),
 });
 
@@ -103,11 +105,15 @@ const translatedBody = namedFields({
   ...fields,
   messages: list(translatedMessage).max(100_000).superRefine(checkTranslated),
   tools: translatedTools.nullish(),
+  output_config: translatedConfig.nullish(),
 });
 
-type Declared = { tools?: ToolsInput | null | undefined };
-type Body = Omit<z.output<typeof body>, 'tools'> & Declared;
-type CountBody = Omit<z.output<typeof countBody>, 'tools'> & Declared;
+type Declared = {
+  tools?: ToolsInput | null | undefined;
+  output_config?: z.output<typeof translatedConfig> | null | undefined;
+};
+type Body = Omit<z.output<typeof body>, keyof Declared> & Declared;
+type CountBody = Omit<z.output<typeof countBody>, keyof Declared> & Declared;
 
 const checkFieldsTogether = (request: CountBody, context: z.RefinementCtx): void => {
   checkToolChoice(request, context);

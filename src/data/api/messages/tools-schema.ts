@@ -73,19 +73,25 @@ interface Choosing {
 export const toolChoiceTogether = {
   not: {
     properties: {
-      tool_choice: { type: 'object', properties: { type: { enum: ['auto', 'any', 'tool', null] } } },
+      tool_choice: {
+        type: 'object',
+        anyOf: [
+          { properties: { type: { enum: ['any', 'tool'] } }, required: ['type'] },
+          { properties: { type: { type: 'null' }, name: { type: 'string' } }, required: ['name'] },
+        ],
+      },
       tools: { type: ['array', 'null'], maxItems: 0 },
     },
     required: ['tool_choice'],
   },
 };
 
-/** `tool` needs a declared name; any choice but `none` needs tools (contract G.1). */
+/** `tool` needs a declared name, `any` needs tools (contract G.1). */
 export const checkToolChoice = (body: Choosing, context: z.RefinementCtx): void => {
   const { tool_choice: choice, tools } = body;
   if (choice == null) return;
   const type = toolChoiceType(choice);
-  if (type === 'none') return;
+  if (type === 'none' || type === 'auto') return;
   if (tools == null || tools.length === 0) {
     context.addIssue({
       code: 'custom',

@@ -7,7 +7,6 @@ import {
   cacheBreakpoint,
   detail,
   documentUrl,
-  emptyList,
   imageUrl,
   parts,
   refusalPart,
@@ -39,8 +38,8 @@ const inputFile = namedFields({
 const outputText = namedFields({
   type: z.literal('output_text'),
   text: z.string(),
-  annotations: emptyList,
-  logprobs: emptyList,
+  annotations: addedBySdk,
+  logprobs: addedBySdk,
   parsed: addedBySdk,
 });
 
@@ -65,7 +64,7 @@ const message = taggedUnion('role', null, [
     content: textOr(z.string(), parts(outputText, refusalPart)),
     id,
     status,
-    phase: refused,
+    phase: addedBySdk,
   }),
 ]);
 

@@ -5,6 +5,7 @@ import { keptMembers, stateFinder } from '../../questions/kept-state.ts';
 import { mostTurns } from '../../questions/served-tools.ts';
 import type { PassingRules } from '../../request/passing.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
+import { leastOutput } from '../../upstream/openai/responses-request.ts';
 import { unnamedMaximum } from '../translation/translated-task.ts';
 import type { CalledNames } from './namespaces.ts';
 import { passingResponsesBody } from './passing-schema.ts';
@@ -98,9 +99,6 @@ const inclusion = (tape: Document): Edit => {
   if (asked === -1) return tape.inserted(0, `"include":["${encrypted}"]`);
   return tape.is(asked, Kind.array) ? tape.inserted(asked, `"${encrypted}"`) : tape.replaced(asked, `["${encrypted}"]`);
 };
-
-/** That providers take. */
-const leastOutput = 16;
 
 const passed: ResponsesSaid = { repeated: null, asSummary: false, searches: false, called: new Map() };
 

@@ -60,7 +60,7 @@ export const responsesToMessages = (request: ResponsesBody, given: Translation):
     tool_choice: toolChoiceOf({ choice, parallel, tools }),
     thinking,
     output_config: {
-      format: formatOf(format?.type, format?.type === 'json_schema' ? format.schema : undefined),
+      format: formatOf(format?.type, format?.type === 'json_schema' ? format : undefined),
       effort: effortOf(reasoning?.effort),
     },
     metadata: { user_id: request.safety_identifier ?? request.user },
@@ -149,7 +149,7 @@ const blocksOf = (
       return [{ block: { type: 'tool_result', tool_use_id: ownCallId(item.call_id), content }, path: ['call_id'] }];
     }
     case 'reasoning':
-      return thoughtsOf(item, place);
+      return thoughtsOf(item);
     default:
       return partsOf(item.content);
   }
@@ -158,13 +158,9 @@ const blocksOf = (
 type Reasoning = Extract<InputItem, { type: 'reasoning' }>;
 
 /** Whole if `encrypted_content` is Weir's, else the text without a signature. */
-const thoughtsOf = ({ encrypted_content, content, summary }: Reasoning, place: Path): Made[] | TranslationFault => {
-  if (encrypted_content != null) {
-    const path = ['encrypted_content'];
-    const block = unpackThought(encrypted_content);
-    if (block !== null) return [{ block, path }];
-    return { path: [...place, ...path], message: 'Was not written by this service.' };
-  }
+const thoughtsOf = ({ encrypted_content, content, summary }: Reasoning): Made[] => {
+  const block = encrypted_content == null ? null : unpackThought(encrypted_content);
+  if (block !== null) return [{ block, path: ['encrypted_content'] }];
   const [parts, name] = content != null && content.length > 0 ? [content, 'content'] : [summary ?? [], 'summary'];
   const thinking = parts.map(({ text }) => text).join('');
   return thinking === '' ? [] : [{ block: { type: 'thinking', thinking, signature: '' }, path: [name] }];

@@ -16,13 +16,6 @@ export const only = <T extends string | number | boolean>(value: T) =>
     .optional()
     .meta({ enum: [value, null] });
 
-/** Filled by other providers, empty from strict models. */
-export const emptyList = z
-  .unknown()
-  .refine((given) => given == null || (Array.isArray(given) && given.length === 0), unsupported('Must be empty.'))
-  .optional()
-  .meta({ type: ['array', 'null'], maxItems: 0 });
-
 /** Some clients send empty settings. */
 export const emptyObject = z
   .unknown()
@@ -30,7 +23,7 @@ export const emptyObject = z
   .optional()
   .meta({ type: ['object', 'null'], maxProperties: 0 });
 
-/** SDKs add it to answers and send it back. */
+/** Of answers, as other providers and SDKs make them; clients send it back. */
 export const addedBySdk = z.unknown().optional();
 
 export const limit = whole().min(1).max(maxTokens).nullish();
@@ -104,7 +97,7 @@ export const noStreamOptionsAlone = {
 export const noChoiceAlone = {
   not: {
     properties: {
-      tool_choice: { anyOf: [{ enum: ['auto', 'required'] }, { type: 'object' }] },
+      tool_choice: { anyOf: [{ enum: ['required'] }, { type: 'object' }] },
       tools: { type: ['array', 'null'], maxItems: 0 },
     },
     required: ['tool_choice'],

@@ -65,10 +65,17 @@ export const toolChoiceOf = ({ choice, parallel, tools }: Choosing): Block | nul
   return { type: choice === 'required' ? 'any' : 'auto', ...once };
 };
 
-/** @param schema of a format that has one */
-export const formatOf = (type: string | undefined, schema: unknown): Block | null => {
+interface SchemaFormat {
+  readonly schema: unknown;
+  readonly strict?: boolean | null | undefined;
+}
+
+/** @param format that has a schema, if it is one */
+export const formatOf = (type: string | undefined, format: SchemaFormat | undefined): Block | null => {
   if (type === undefined || type === 'text') return null;
-  return { type: 'json_schema', schema: type === 'json_object' ? { type: 'object' } : schema };
+  if (format === undefined) return { type: 'json_schema', schema: { type: 'object' } };
+  const { schema, strict } = format;
+  return { type: 'json_schema', schema, ...(strict != null && { strict }) };
 };
 
 export const thinkingOf = (effort: string | null | undefined): Block | null =>

@@ -63,7 +63,7 @@ export const translatedRules = <Body extends Named, Said>({
       if (isRefusal(task)) return inPlace(task, placeOf);
       if (maximumOf(request) != null) return task;
       const { maxTokens: longest } = task;
-      const cut = { member: null, answers: 1, least: 1 };
+      const cut = { member: null, answers: 1, least: by.upstream.leastTokens ?? 1 };
       return { ...task, maxTokens: Math.min(unnamedMaximum, longest), grows: true, longest, cut };
     };
     return preparedStrictly(asked, hosted, (by) => refusal(request, by) ?? judged(by));

@@ -7,6 +7,7 @@ import { bodyIn } from '../transport/written.ts';
 import { readMessage } from './anthropic-blocks.ts';
 import { EventReader } from './anthropic-events.ts';
 import { anthropicRequest } from './anthropic-request.ts';
+import { openFormat } from './closed-schema.ts';
 import { countTokens } from './count-tokens.ts';
 import { passingMessages } from './passing.ts';
 
@@ -22,6 +23,7 @@ export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: Anth
   const { mostTokens } = dependencies;
   return {
     asSent: anthropicRequest,
+    inexpressible: ({ output_config: output }) => openFormat(output?.format),
     answer: (request, options) =>
       wholeAnswer(endpoint, { path, body: bodyOf(request, false) }, options, (document) =>
         readMessage(textOf(document), mostTokens),

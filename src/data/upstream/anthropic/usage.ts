@@ -21,11 +21,15 @@ export const readUsage = (value: unknown, most: number, known: Usage = noTokens)
     web_search: tokens(searches, 0),
   });
   const details = told && known.details ? { ...known.details, ...told } : (told ?? known.details);
+  const output_tokens = tokens(usage.output_tokens, known.output_tokens);
+  const { thinking_tokens: thinking } = within(usage.output_tokens_details);
+  const thought = typeof thinking === 'number' ? thinking : known.reasoning_tokens;
   return {
+    ...(thought !== undefined && { reasoning_tokens: tokensOf(thought, output_tokens, 0) }),
     ...((!isPlain || known.isPartial) && { isPartial: true }),
     ...(details && { details }),
     input_tokens: tokens(usage.input_tokens, known.input_tokens),
-    output_tokens: tokens(usage.output_tokens, known.output_tokens),
+    output_tokens,
     cache_creation_input_tokens: tokens(usage.cache_creation_input_tokens, known.cache_creation_input_tokens),
     cache_read_input_tokens: tokens(usage.cache_read_input_tokens, known.cache_read_input_tokens),
   };
@@ -46,7 +50,9 @@ export const withBesides = (whole: Usage, told: unknown, most: number): Usage =>
 
 const plus = (one: Usage, other: Usage): Usage => {
   const details = summedDetails(one.details, other.details);
+  const [thought, more] = [one.reasoning_tokens, other.reasoning_tokens];
   return {
+    ...((thought ?? more) !== undefined && { reasoning_tokens: (thought ?? 0) + (more ?? 0) }),
     ...((one.isPartial || other.isPartial) && { isPartial: true }),
     ...(details && { details }),
     input_tokens: one.input_tokens + other.input_tokens,

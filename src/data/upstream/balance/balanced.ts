@@ -71,8 +71,10 @@ const upstreamOf = (group: Group): Upstream => {
       : { ...request, model };
   };
   const { asSent } = members.map(({ upstream }) => upstream).find((upstream) => upstream.asSent) ?? {};
+  const leastTokens = Math.max(...members.map(({ upstream }) => upstream.leastTokens ?? 1));
   return {
     ...(asSent !== undefined && { asSent }),
+    ...(leastTokens > 1 && { leastTokens }),
     answer: (request, options) =>
       whole(ableTo(group, request), options, (member, own) => member.upstream.answer(requestFor(request, member), own)),
     stream: (request, options) =>

@@ -1,8 +1,11 @@
 import { jsonText } from '../../../json/exact-number.ts';
 import { chatCallId } from '../call-ids.ts';
+import { isJsonMode } from '../format.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 import { mergeTurns } from '../turns.ts';
 import { functionsIn, type WebSearch, webSearchIn } from '../web-search.ts';
+import { isStrict } from './strict-schema.ts';
+import { openaiUserId } from './user-id.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 export type Content = string | readonly Fields[];
@@ -28,7 +31,7 @@ export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: 
     web_search_options: searchOptionsOf(request),
     response_format: formatOf(request.output_config),
     reasoning_effort: dialect.thinks ? effortOf(request) : undefined,
-    user: metadata?.user_id,
+    user: openaiUserId(metadata?.user_id),
     ...(stream ? { stream, stream_options: { include_usage: true } } : { stream }),
   };
 };
@@ -54,7 +57,10 @@ const messagesOf = ({ role, name, content }: Message): readonly Fields[] => {
 
 const assistantOf = (blocks: readonly InputBlock[]): Fields => {
   const texts = blocks.filter(({ type }) => type === 'text');
-  const thoughts = blocks.flatMap(({ type, thinking }) => (type === 'thinking' && thinking !== '' ? [thinking] : []));
+  const thoughts = blocks.flatMap(({ type, thinking, signature }) =>
+    // A signed thought is of a model of another API.
+    type === 'thinking' && signature === '' && thinking !== '' ? [thinking] : [],
+  );
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf);
   const content = texts.length > 0 ? textContent(texts) : calls.length > 0 ? null : '';
   return {
@@ -141,17 +147,17 @@ const nameOf = (type: ToolChoice['type'], name: string | undefined): unknown => 
   return type === 'any' ? 'required' : type;
 };
 
-/** A bare object type; every other schema is strict. */
-export const isJsonMode = (schema: Fields): boolean => schema.type === 'object' && Object.keys(schema).length === 1;
-
 const formatOf = (output: GenerateRequest['output_config']): unknown => {
-  const schema = output?.format?.schema;
-  if (schema === undefined) return undefined;
+  const format = output?.format;
+  if (format === undefined) return undefined;
+  const { schema } = format;
   if (isJsonMode(schema)) return { type: 'json_object' };
-  return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
+  return { type: 'json_schema', json_schema: { name: 'answer', strict: isStrict(format), schema } };
 };
 
-export const effortOf = ({ thinking, output_config: output }: GenerateRequest): string | undefined => {
+/** That of a message holds from it on. */
+export const effortOf = ({ thinking, messages, output_config: output }: GenerateRequest): string | undefined => {
   if (thinking === undefined) return undefined;
-  return thinking.type === 'disabled' ? 'none' : (output?.effort ?? 'medium');
+  const last = messages.findLast(({ output_config: hint }) => hint?.effort != null)?.output_config?.effort;
+  return thinking.type === 'disabled' ? 'none' : (last ?? output?.effort ?? 'medium');
 };

@@ -1,6 +1,6 @@
+import { ExactNumber } from '../../../json/exact-number.ts';
 import type { GenerateRequest, Inexpressible, InputBlock, Message, Tool } from '../port.ts';
 import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
-import { isSignature } from './reasoning-item.ts';
 
 /** What differs between the APIs of such servers. */
 interface Expressive {
@@ -10,8 +10,6 @@ interface Expressive {
   readonly ofSearch: readonly string[];
   /** Whether a search is a tool, which can be chosen. */
   readonly choosesSearch: boolean;
-  /** Of thinking. */
-  readonly isSignature: (signature: unknown) => boolean;
 }
 
 const ofSearch = ['name', 'user_location', 'search_context_size'];
@@ -20,14 +18,12 @@ const chat: Expressive = {
   mediaInResults: false,
   ofSearch,
   choosesSearch: false,
-  isSignature: (signature) => signature === '',
 };
 const responses: Expressive = {
   mostStops: 0,
   mediaInResults: true,
   ofSearch: [...ofSearch, 'allowed_domains', 'max_uses'],
   choosesSearch: true,
-  isSignature: (signature) => signature === '' || isSignature(signature),
 };
 
 type Path = Inexpressible['path'];
@@ -49,7 +45,7 @@ const inRequest = (request: GenerateRequest, api: Expressive): Inexpressible | n
   inTools(request, api);
 
 const inParameters = (request: GenerateRequest, { mostStops }: Expressive): Inexpressible | null => {
-  const { top_k, stop_sequences: stops = [], thinking, output_config: output } = request;
+  const { top_k, stop_sequences: stops = [], thinking } = request;
   if (top_k !== undefined) return parameter(['top_k'], 'The API of this model has no such parameter.');
   if (stops.length > mostStops) {
     const most = mostStops === 0 ? 'has no such parameter' : `takes at most ${mostStops} of them`;
@@ -61,9 +57,6 @@ const inParameters = (request: GenerateRequest, { mostStops }: Expressive): Inex
   if (thinking?.type === 'between_tools') {
     return parameter(['thinking', 'type'], 'The API of this model cannot be told when to think.');
   }
-  if (output?.effort !== undefined && thinking?.type !== 'adaptive') {
-    return parameter(['output_config', 'effort'], 'The API of this model has an effort of adaptive thinking alone.');
-  }
   return null;
 };
 
@@ -73,23 +66,21 @@ const inSystem = (system: GenerateRequest['system'], api: Expressive): Inexpress
     : first(system, (each, at) => inBlock({ ...each, name: null }, ['system', at], api));
 
 const inMessages = (messages: readonly Message[], api: Expressive): Inexpressible | null =>
-  first(messages, ({ content, output_config: hint }, at) => {
-    const path = ['messages', at];
-    if (hint?.effort != null) {
-      return parameter([...path, 'output_config'], 'The API of this model has one effort for the whole request.');
-    }
-    if (typeof content === 'string') return null;
-    return first(content, (each, index) => inBlock(each, [...path, 'content', index], api));
-  });
+  first(messages, ({ content }, at) =>
+    typeof content === 'string'
+      ? null
+      : first(content, (each, index) => inBlock(each, ['messages', at, 'content', index], api)),
+  );
 
-/** Expressible fields by block type; `cache_control` is a hint, `caller` is added by G.4. */
+/** Expressible fields by block type, and those of answers, which are left out; `cache_control` is a hint. */
 const known: Readonly<Record<string, readonly string[]>> = {
-  text: ['text'],
+  text: ['text', 'citations'],
   image: ['source'],
-  document: ['source', 'title'],
+  document: ['source', 'title', 'citations'],
   tool_use: ['id', 'name', 'input', 'caller'],
   tool_result: ['tool_use_id', 'content', 'is_error'],
   thinking: ['thinking', 'signature'],
+  redacted_thinking: ['data'],
 };
 const hints = ['type', 'cache_control'];
 
@@ -99,9 +90,6 @@ const inBlock = (each: InputBlock, path: Path, api: Expressive): Inexpressible |
   const strange = strangeField(each, names);
   if (strange !== null) return parameter([...path, strange], 'The API of this model has no place for it.');
   switch (each.type) {
-    case 'thinking':
-      if (api.isSignature(each.signature)) return null;
-      return parameter([...path, 'signature'], 'The API of this model has no such signatures of thinking.');
     case 'tool_use':
       if (each.caller === undefined || (each.caller as { type?: unknown }).type === 'direct') return null;
       return parameter([...path, 'caller'], 'Only calls of the model itself are known to its API.');
@@ -116,17 +104,21 @@ const inBlock = (each: InputBlock, path: Path, api: Expressive): Inexpressible |
 
 const strangeField = (each: object, names: readonly string[]): string | null => {
   for (const [name, value] of Object.entries(each)) {
-    // SDKs write unset fields as null or an empty list.
-    const isUnset = value == null || (Array.isArray(value) && value.length === 0);
-    if (!isUnset && !names.includes(name) && !hints.includes(name)) return name;
+    if (!isUnset(value) && !names.includes(name) && !hints.includes(name)) return name;
   }
   return null;
 };
 
-const inDocument = ({ source }: InputBlock, path: Path): Inexpressible | null =>
-  (source as { type?: unknown }).type === 'base64'
-    ? null
-    : block([...path, 'source'], 'The API of this model takes documents as PDF alone.');
+/** SDKs write unset fields as null, an empty list or an empty object. */
+const isUnset = (value: unknown): boolean =>
+  value == null || (typeof value === 'object' && !(value instanceof ExactNumber) && Object.keys(value).length === 0);
+
+const inDocument = ({ source, citations }: InputBlock, path: Path): Inexpressible | null => {
+  if ((citations as { enabled?: unknown } | null | undefined)?.enabled === true)
+    return parameter([...path, 'citations'], 'The API of this model has no place for it.');
+  if ((source as { type?: unknown }).type === 'base64') return null;
+  return block([...path, 'source'], 'The API of this model takes documents as PDF alone.');
+};
 
 const inResult = (content: unknown, path: Path, api: Expressive): Inexpressible | null => {
   if (!Array.isArray(content)) return null;
@@ -138,14 +130,26 @@ const inResult = (content: unknown, path: Path, api: Expressive): Inexpressible 
   });
 };
 
-/** A tool that is loaded later is loaded at once. */
-const toolFields = ['name', 'description', 'input_schema', 'strict', 'defer_loading'];
+/** The last three are hints: a tool is loaded at once, and its input comes as it does. Only the model calls it. */
+const toolFields = [
+  'name',
+  'description',
+  'input_schema',
+  'strict',
+  'defer_loading',
+  'eager_input_streaming',
+  'allowed_callers',
+];
+const isDirect = ({ allowed_callers: callers }: Tool): boolean =>
+  !Array.isArray(callers) || callers.every((caller) => caller === 'direct');
 
 const inTools = ({ tools, tool_choice: choice }: GenerateRequest, api: Expressive): Inexpressible | null => {
   if (choice?.type === 'any' && !api.choosesSearch && webSearchIn(tools) !== undefined)
     return parameter(['tool_choice'], 'The API of this model cannot require a search.');
   return first<Tool | WebSearch>(tools ?? [], (tool, at) => {
-    const strange = strangeField(tool, isWebSearch(tool) ? api.ofSearch : toolFields);
+    const strange = isWebSearch(tool)
+      ? strangeField(tool, api.ofSearch)
+      : (strangeField(tool, toolFields) ?? (isDirect(tool) ? null : 'allowed_callers'));
     return strange === null ? null : parameter(['tools', at, strange], 'The API of this model has no place for it.');
   });
 };

@@ -23,7 +23,7 @@ import { passingEmbeddings } from './passing-embeddings.ts';
 import { passingResponses } from './passing-responses.ts';
 import { readResponse } from './responses-answer.ts';
 import { ResponseEventReader } from './responses-events.ts';
-import { responsesRequest } from './responses-request.ts';
+import { leastOutput, responsesRequest } from './responses-request.ts';
 
 export interface OpenaiDependencies extends EndpointDependencies {
   /** Bounds reported counts. */
@@ -79,6 +79,7 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
   };
   return {
     inexpressible: translator.inexpressible,
+    ...(isOfResponses && { leastTokens: leastOutput }),
     answer: (request, options) =>
       wholeAnswer(endpoint, ...asking(request, false, options), (document) =>
         translator.answer(textOf(document), callIds(options)),

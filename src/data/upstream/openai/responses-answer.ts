@@ -1,12 +1,12 @@
 import { ownCallId } from '../call-ids.ts';
 import { writtenBytesOf } from '../estimate.ts';
 import type { Answer, AnswerBlock } from '../port.ts';
+import { signatureOf, thoughtIn } from '../reasoning-item.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
 import { contentRefused, errorOf, eventError, isFailure, malformed } from '../transport/upstream-errors.ts';
 import { inputOf } from './chat-completion.ts';
 import type { CallId } from './chat-message.ts';
-import { signatureOf, thoughtIn } from './reasoning-item.ts';
 import { guessedUsage, readStop, responseUsage, type Stop } from './usage.ts';
 
 /** @throws UpstreamError for a response that has failed or is none, `content_refused` if a filter left nothing */

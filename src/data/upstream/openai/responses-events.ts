@@ -1,12 +1,12 @@
 import { jsonText } from '../../../json/exact-number.ts';
 import { noTokens, type Usage } from '../../../tokens.ts';
 import type { Chunk } from '../port.ts';
+import { partBreak, signatureOf, thoughtIn } from '../reasoning-item.ts';
 import { type Fields, fieldsOf, stringOf } from '../transport/fields.ts';
 import { ChunkReader } from '../transport/translated-events.ts';
 import { contentRefused, malformed } from '../transport/upstream-errors.ts';
 import { BlockLine, Call, type Part } from './block-line.ts';
 import type { CallId } from './chat-message.ts';
-import { partBreak, signatureOf, thoughtIn } from './reasoning-item.ts';
 import { callIdOf, endOf, responseError, stopOf, textIn } from './responses-answer.ts';
 import { guessedUsage, responseUsage } from './usage.ts';
 

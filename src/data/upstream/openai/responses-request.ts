@@ -1,15 +1,20 @@
 import { jsonText } from '../../../json/exact-number.ts';
 import { narrowCallId } from '../call-ids.ts';
+import { type Format, isJsonMode } from '../format.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
+import { isSignature, reasoningItem } from '../reasoning-item.ts';
 import type { Fields } from '../transport/fields.ts';
 import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
-import { type Content, dataUrl, effortOf, failed, isJsonMode } from './chat-request.ts';
-import { reasoningItem } from './reasoning-item.ts';
+import { type Content, dataUrl, effortOf, failed } from './chat-request.ts';
+import { isStrict } from './strict-schema.ts';
+import { openaiUserId } from './user-id.ts';
+
+/** OpenAI takes no smaller maximum. */
+export const leastOutput = 16;
 
 /** For a request that is not `inexpressible`. @param thinks whether the model is declared to reason */
 export const responsesRequest = (request: GenerateRequest, stream: boolean, thinks: boolean): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, tools, metadata, output_config: output } = request;
-  const schema = output?.format?.schema;
   const instructions = system === undefined || system.length === 0 ? undefined : instructionsOf(system);
   const input = messages.flatMap(itemsOf);
   // Instructions alone are not a request.
@@ -23,9 +28,9 @@ export const responsesRequest = (request: GenerateRequest, stream: boolean, thin
     top_p,
     ...(tools !== undefined && { tools: tools.map(toolOf), ...choiceOf(request.tool_choice) }),
     max_tool_calls: webSearchIn(tools)?.max_uses,
-    text: schema && { format: formatOf(schema) },
+    text: output?.format && { format: formatOf(output.format) },
     ...(thinks && reasoningOf(request)),
-    user: metadata?.user_id,
+    user: openaiUserId(metadata?.user_id),
     store: false,
     stream,
   };
@@ -37,11 +42,14 @@ const instructionsOf = (system: string | readonly InputBlock[]): string =>
 /** Tool results must follow the calls. */
 const itemsOf = ({ role, content }: Message): readonly Fields[] => {
   if (typeof content === 'string') return [{ role, content }];
-  if (role === 'assistant') return content.flatMap(itemOf);
+  // Reasoning that nothing follows is refused.
+  if (role === 'assistant') return content.slice(0, content.findLastIndex(isSaid) + 1).flatMap(itemOf);
   const results = content.filter(({ type }) => type === 'tool_result').map(resultOf);
   const parts = content.filter(({ type }) => type !== 'tool_result');
   return parts.length === 0 ? results : [...results, { role, content: contentOf(parts) }];
 };
+
+const isSaid = ({ type }: InputBlock): boolean => type === 'text' || type === 'tool_use';
 
 /** Of the assistant. Not every server takes the parts of its own answers as input; all take strings. */
 const itemOf = (block: InputBlock): Fields | readonly Fields[] => {
@@ -52,8 +60,11 @@ const itemOf = (block: InputBlock): Fields | readonly Fields[] => {
     }
     case 'thinking': {
       const { thinking, signature } = block as unknown as { thinking: string; signature: string };
-      return reasoningItem(thinking, signature) ?? [];
+      const isOfOthers = signature !== '' && !isSignature(signature);
+      return isOfOthers ? [] : (reasoningItem(thinking, signature) ?? []);
     }
+    case 'redacted_thinking':
+      return [];
     default:
       return [{ role: 'assistant', content: block.text }];
   }
@@ -104,8 +115,11 @@ const choiceOf = (choice: ToolChoice | undefined): Fields => {
   return { tool_choice, ...(once === true && { parallel_tool_calls: false }) };
 };
 
-const formatOf = (schema: Fields): Fields =>
-  isJsonMode(schema) ? { type: 'json_object' } : { type: 'json_schema', name: 'answer', strict: true, schema };
+const formatOf = (format: Format): Fields => {
+  const { schema } = format;
+  if (isJsonMode(schema)) return { type: 'json_object' };
+  return { type: 'json_schema', name: 'answer', strict: isStrict(format), schema };
+};
 
 /** Such models think unasked, so what they need of it on the next turn is requested too. */
 const reasoningOf = (request: GenerateRequest): Fields => {

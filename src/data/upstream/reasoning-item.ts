@@ -1,4 +1,4 @@
-import type { Fields } from '../transport/fields.ts';
+import type { Fields } from './transport/fields.ts';
 
 /**
  * A reasoning item as a thinking block of messages. The server keeps nothing, so the block's signature has what the

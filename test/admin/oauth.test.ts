@@ -279,7 +279,7 @@ describe('an access token', () => {
   test('works until the last millisecond of its hour, which begins with the answer', async () => {
     const token = await tokenOf();
     const end = promisedEnd(at.clock.at, 3600);
-    at.clock.at += 3_601_000;
+    at.clock.at += 3_600_999;
     expect(await use(token)).toBe('200');
     at.clock.at = end - 1;
     expect(await use(token)).toBe('200');

@@ -15,11 +15,11 @@ const tooMuch = 64 * 1024 * 1024;
 let service: Service | undefined;
 afterEach(() => service?.stop());
 
-/** Sends one request over and over, never reads, and counts what is answered until it is cut off or it is too much. */
-const flood = async (bytes: string, answerBytes: number): Promise<number> => {
-  let handled = 0;
-  const requestId = () => `req_${String(++handled).padStart(26, '0')}`;
-  service = await startService({ requestId, readerTimeoutMs: 200 }, () => [
+/** Asks for one thing over and over, and reads nothing, until the gateway waits for its reader or it is too much. */
+const askUntilOneWaits = async (bytes: string, answerBytes: number, options = {}) => {
+  let asked = 0;
+  const requestId = () => `req_${String(++asked).padStart(26, '0')}`;
+  service = await startService({ requestId, ...options }, () => [
     route({
       method: 'GET',
       path: '/v1/unchanged',
@@ -36,17 +36,15 @@ const flood = async (bytes: string, answerBytes: number): Promise<number> => {
   socket.on('error', () => {});
   socket.pause();
   const turn = () => new Promise(setImmediate);
-  // One at a time, until one waits for its reader: a second request beside it would end the connection for another reason.
-  while (service.server.inFlight === 0 && handled * answerBytes < tooMuch) {
-    const before = handled;
+  // One at a time: a second request beside a first would end the connection for another reason.
+  while (service.server.inFlight === 0 && asked * answerBytes < tooMuch) {
+    const before = asked;
     socket.write(bytes);
-    while (handled === before) await turn();
+    while (asked === before) await turn();
     await turn();
     await turn();
   }
-  await eventually(() => service!.server.inFlight).toBe(0);
-  socket.destroy();
-  return handled * answerBytes;
+  return { socket, server: service.server, bytes: asked * answerBytes };
 };
 
 describe('a client that never reads is cut off before its answers fill the memory', () => {
@@ -56,7 +54,10 @@ describe('a client that never reads is cut off before its answers fill the memor
     ['answers without a body', request('HEAD /v1/models', [credential]), 200],
     ['answers that say that nothing is new', request('GET /v1/unchanged'), 200],
   ])('with %s', async (_, bytes, answerBytes) => {
-    expect(await flood(bytes, answerBytes)).toBeLessThan(tooMuch);
+    const asked = await askUntilOneWaits(bytes, answerBytes, { readerTimeoutMs: 200 });
+    await eventually(() => asked.server.inFlight).toBe(0);
+    asked.socket.destroy();
+    expect(asked.bytes).toBeLessThan(tooMuch);
   });
 
   test('with streams, which end before they are read', async () => {
@@ -167,23 +168,15 @@ describe('a second request before the answer to the first ends the connection, w
 });
 
 test('a client that reads late gets its answer whole, and the next one', async () => {
-  service = await startService();
-  const { server, port } = service;
-  const socket = connect(port, '127.0.0.1');
-  const each = 1_000_000;
-  let asked = 0;
-  // Until one of them waits for its reader.
-  while (server.inFlight === 0) {
-    socket.write(request(`GET /v1/large?bytes=${each}`));
-    asked++;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const large = request('GET /v1/large?bytes=1000000');
+  const { socket, server, bytes: asked } = await askUntilOneWaits(large, 1_000_000);
   let bytes = 0;
   socket.on('data', (data) => {
     bytes += data.length;
   });
+  socket.resume();
   await eventually(() => server.inFlight).toBe(0);
   socket.write(request('GET /v1/large?bytes=10'));
-  await eventually(() => bytes).toBeGreaterThan(asked * each);
+  await eventually(() => bytes).toBeGreaterThan(asked);
   socket.destroy();
 });

@@ -90,7 +90,7 @@ const states = async (): Promise<Record<string, State>> => {
   const [expired, expiredAdmin] = [await at.make.projectKey(owner, soon), await at.make.adminKey(organizationId, soon)];
 
   const expiredToken = await tokenOf(mine.oauthClient);
-  at.clock.at += 3_600_000;
+  at.clock.at += 3_602_000;
   const good = await tokenOf(mine.oauthClient);
   const gone = await client();
   const orphan = await tokenOf(gone);

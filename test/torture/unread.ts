@@ -82,8 +82,8 @@ const expectAnswer = async (url: string, figures: Figures): Promise<void> => {
 
 /**
  * H5: connections that send requests without a key, one behind the other, and read no answer. The gateway may hold a little
- * for each of them and has to let go of the rest. `count` is the number of connections. The canary's gateway hands every
- * answer over to the server's core, whatever the connection holds already.
+ * for each of them and has to let go of the rest. `count` is the number of connections. The canary's gateway keeps every large
+ * answer.
  */
 export async function torturedByDeafReaders({ count, seed, canary, store }: Plan, figures: Figures): Promise<void> {
   if (process.platform !== 'linux') return skip(figures, 'the memory of a process is read from /proc');

@@ -92,7 +92,7 @@ export class Exchange<P> implements Answered, Exchanging, Expiring {
     if (!this.may(state)) return;
     this.state = state;
     if (state === 'lingering') {
-      this.since = this.now();
+      this.waits();
       this.settle();
     } else if (state === 'done') {
       this.settle();

@@ -265,14 +265,16 @@ test('a streamed response that says itself again at its end is ended by an error
 test.each(ways)('on %s of the model %s many pieces are kept once', async (path, model, spoken) => {
   await judge(mine, { rule: 'response.stop_reason == "nightfall"' });
   const roomy = await at.listen();
-  const { open, opened } = gate();
+  const gates: ReturnType<typeof gate>[] = [];
   // Of what passes the text is kept no second time; of what is translated a piece takes no more than its text.
   const [answers, pieces, words] = model === 'strict' ? [4, 20_000, 'word '] : [32, 400, 'word '.repeat(200)];
   const text = apis[spoken].piece(words);
   sends = async function* () {
     yield apis[spoken].begin;
     for (let at = 0; at < pieces / 100; at += 1) yield text.repeat(100);
-    await opened;
+    const end = gate();
+    gates.push(end);
+    await end.opened;
     yield apis[spoken].end;
   };
   const taken = async () => {
@@ -284,13 +286,21 @@ test.each(ways)('on %s of the model %s many pieces are kept once', async (path, 
     return heapUsed + arrayBuffers;
   };
   const before = await taken();
-  const asked = Array.from({ length: answers }, () => ask(mine, path, { model, stream: true }, roomy.port));
+  const statuses: number[] = [];
+  const asked = Array.from({ length: answers }, async () => {
+    statuses.push((await ask(mine, path, { model, stream: true }, roomy.port)).status);
+  });
   const bytes = answers * pieces * (model === 'strict' ? words : text).length;
   await expect.poll(() => roomy.bufferedBytes, { timeout: 60_000 }).toBeGreaterThanOrEqual(bytes);
   await expect
     .poll(async () => (await taken()) - before, { timeout: 30_000 })
     .toBeLessThan(1.5 * bytes + 4 * 1024 * 1024);
-  open();
-  for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
+  // One after another: the threads that judge them refuse what they cannot take up in time.
+  for (const [at, { open }] of gates.entries()) {
+    open();
+    await expect.poll(() => statuses.length, { timeout: 30_000 }).toBe(at + 1);
+  }
+  await Promise.all(asked);
+  expect(statuses).toEqual(Array(answers).fill(200));
   await roomy.drain(0);
 });

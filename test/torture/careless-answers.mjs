@@ -1,6 +1,6 @@
 /**
- * Preloaded into a gateway whose protection is to be off: every answer is handed to the core at once, which keeps what the
- * connection does not take. The original is wrapped before the module of the server is loaded.
+ * Preloaded into a gateway whose protection is to be off: every large answer is taken at once, and kept. The original is
+ * wrapped before the module of the server is loaded.
  */
 import { createRequire } from 'node:module';
 
@@ -9,9 +9,12 @@ const major = Number(process.versions.node.split('.')[0]);
 const native = require(major >= 24 ? 'uWebSockets.js-node24' : 'uWebSockets.js');
 const { App } = native;
 
+const kept = [];
+
 const careless = (handle) => (response, request) => {
   response.tryEnd = (data) => {
-    response.end(data);
+    kept.push(Buffer.from(data));
+    response.end('');
     return [true, true];
   };
   handle(response, request);

@@ -34,7 +34,7 @@ export const shortForms = (kinds: readonly Kind[]): void =>
   describe.each(kinds.filter(({ id }) => id !== 'D1').map((kind) => [`${kind.id} ${kind.title}`, kind] as const))(
     '%s',
     (_, kind) => {
-      test('is noticed by its canary', { timeout: 60_000 }, canarySings(kind));
+      test('is noticed by its canary', { timeout: 240_000 }, canarySings(kind));
       test('harms nothing', { timeout: 240_000 }, harmsNothing(kind));
     },
   );

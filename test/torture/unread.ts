@@ -102,7 +102,8 @@ export async function torturedByDeafReaders({ count, seed, canary, store }: Plan
     const began = performance.now();
     const isOver = (): boolean => {
       most = Math.max(most, residentBytes(gateway.pid));
-      const isLongEnough = count < 100 || performance.now() - began >= longMs;
+      // A busy gateway cuts them for a request that comes before the answer, which says nothing about the canary.
+      const isLongEnough = !canary && (count < 100 || performance.now() - began >= longMs);
       return most - before > allowedBytes || (isLongEnough && clients.every(({ cuts }) => cuts >= cutsEach));
     };
     let isOverNow = false;

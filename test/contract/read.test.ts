@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type ReadAllOptions, type ResolvedEvent, streamNameFilter } from '@eventstore/db-client';
+import type { ResolvedEvent } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
 import { connect, freshDir, openStore, serveInChild } from '../embedded/store-under-test.ts';
 import { collect, events, fresh, jsonEvent, numberOf, numbers, refusal, upTo } from './events.ts';
@@ -105,15 +105,12 @@ describe('a position that is a number of another half, or of no record', () => {
   const greatest = 2n ** 64n - 1n;
   const end = { commit: greatest, prepare: greatest };
 
-  test('backwards from the end by its number comes the newest event first, of those that a filter passes too', async () => {
-    const name = fresh('newest');
-    const { position } = await theClient().appendToStream(name, events(3));
-    const filter = streamNameFilter({ prefixes: [name] });
-    const newest = { direction: 'backwards', fromPosition: end } as const;
-    const [last] = await collect(theClient().readAll({ ...newest, maxCount: 1 }));
+  test('backwards from the end by its number comes the newest event first', async () => {
+    const { position } = await theClient().appendToStream(fresh('newest'), events(3));
+    const options = { direction: 'backwards', fromPosition: end, maxCount: 1 } as const;
+    const [last] = await collect(theClient().readAll(options));
+    // Others may have appended to the same server since.
     expect((last as ResolvedEvent).event!.position!.commit).toBeGreaterThanOrEqual(position!.commit);
-    const passed = await collect(theClient().readAll({ ...newest, maxCount: 2, filter } as ReadAllOptions));
-    expect((passed as ResolvedEvent[]).map(numberOf)).toEqual([2, 1]);
   });
 
   embeddedTest('a subscription from the end by its number goes on with what comes then', async () => {

@@ -62,7 +62,9 @@ describe('through @kurrent/kurrentdb-client', () => {
     expect(await read(streamNameFilter({ prefixes: [`a${id}`, `c${id}`] }))).toEqual(['ax', 'ay', 'cz', 'ax']);
     expect(await read(streamNameFilter({ regex: `^[bc]${id}-\\d$` }))).toEqual(['bx', 'cz']);
     expect(await read(eventTypeFilter({ prefixes: [`y${id}`, `z${id}`] }))).toEqual(['ay', 'cz']);
-    expect(await read(eventTypeFilter({ regex: `x${id}$` }), newest)).toEqual(['ax', 'bx', 'ax']);
+    const byNumber = { ...newest, fromPosition: { commit: 2n ** 64n - 1n, prepare: 2n ** 64n - 1n } };
+    for (const end of [newest, byNumber])
+      expect(await read(eventTypeFilter({ regex: `x${id}$` }), end)).toEqual(['ax', 'bx', 'ax']);
     expect(await read(streamNameFilter({ prefixes: [`a${id}`] }), { maxCount: 2 })).toEqual(['ax', 'ay']);
     expect(await read(streamNameFilter({ prefixes: [`none${id}`] }))).toEqual([]);
   });

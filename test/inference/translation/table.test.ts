@@ -130,6 +130,11 @@ const toChat: Examples = {
       tool_choice: { type: 'function', function: { name: 'f' } },
       parallel_tool_calls: false,
     }),
+  'names of tools of more than 64 characters': () => {
+    const name = 'n'.repeat(65);
+    const { tools } = sent({ tools: [{ name, input_schema: schema }] });
+    expect(tools).toMatchObject([{ function: { name: expect.stringMatching(/^n{53}_[\w-]{10}$/) } }]);
+  },
   '`input_examples`, and every field of a tool or block that contract G.1 and G.2 do not name, except `caller: {"type":"direct"}`':
     () => {
       refuses({ tools: [{ name: 'f', input_schema: schema, input_examples: [{}] }] }, 'tools.0.input_examples');

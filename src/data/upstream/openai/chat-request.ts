@@ -2,6 +2,7 @@ import { jsonText } from '../../../json/exact-number.ts';
 import { chatCallId } from '../call-ids.ts';
 import { isJsonMode } from '../format.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
+import { ToolNames } from '../tool-names.ts';
 import { mergeTurns } from '../turns.ts';
 import { functionsIn, type WebSearch, webSearchIn } from '../web-search.ts';
 import { isStrict } from './strict-schema.ts';
@@ -17,17 +18,22 @@ export interface ChatDialect {
 }
 
 /** For a request that is not `inexpressible`. `src/data/api/translation/README.md` has each part. */
-export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: ChatDialect): Fields => {
+export const chatRequest = (
+  request: GenerateRequest,
+  stream: boolean,
+  dialect: ChatDialect,
+  names: ToolNames = new ToolNames(request.tools),
+): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, stop_sequences, metadata } = request;
   const tools = functionsIn(request.tools);
   return {
     model,
     [dialect.maxTokensName]: max_tokens,
-    messages: [...systemMessages(system), ...messages.flatMap(messagesOf)],
+    messages: [...systemMessages(system, names), ...messages.flatMap((message) => messagesOf(message, names))],
     temperature,
     top_p,
     stop: stop_sequences?.length ? stop_sequences : undefined,
-    ...(tools !== undefined && { tools: tools.map(functionOf), ...choiceOf(request.tool_choice) }),
+    ...(tools !== undefined && { tools: tools.map((tool) => functionOf(tool, names)), ...choiceOf(request.tool_choice, names) }),
     web_search_options: searchOptionsOf(request),
     response_format: formatOf(request.output_config),
     reasoning_effort: dialect.thinks ? effortOf(request) : undefined,
@@ -37,31 +43,31 @@ export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: 
 };
 
 /** One for each speaker. */
-const systemMessages = (system: GenerateRequest['system']): readonly Fields[] => {
+const systemMessages = (system: GenerateRequest['system'], names: ToolNames): readonly Fields[] => {
   if (system === undefined || system.length === 0) return [];
   if (typeof system === 'string') return [{ role: 'system', content: system }];
   const said = system.map((block): Message => ({ role: 'system', name: block.name as string, content: [block] }));
-  return mergeTurns(said).flatMap(messagesOf);
+  return mergeTurns(said).flatMap((message) => messagesOf(message, names));
 };
 
 /** Tool results are messages of their own and must follow the calls. */
-const messagesOf = ({ role, name, content }: Message): readonly Fields[] => {
+const messagesOf = ({ role, name, content }: Message, names: ToolNames): readonly Fields[] => {
   const speaker = name == null ? { role } : { role, name };
   if (typeof content === 'string') return [{ ...speaker, content }];
-  if (role === 'assistant') return [{ ...speaker, ...assistantOf(content) }];
+  if (role === 'assistant') return [{ ...speaker, ...assistantOf(content, names) }];
   if (role === 'system') return [{ ...speaker, content: textContent(content) }];
   const results = content.filter(({ type }) => type === 'tool_result').map(resultOf);
   const parts = content.filter(({ type }) => type !== 'tool_result');
   return parts.length === 0 && results.length > 0 ? results : [...results, { ...speaker, content: partsOf(parts) }];
 };
 
-const assistantOf = (blocks: readonly InputBlock[]): Fields => {
+const assistantOf = (blocks: readonly InputBlock[], names: ToolNames): Fields => {
   const texts = blocks.filter(({ type }) => type === 'text');
   const thoughts = blocks.flatMap(({ type, thinking, signature }) =>
     // A signed thought is of a model of another API.
     type === 'thinking' && signature === '' && thinking !== '' ? [thinking] : [],
   );
-  const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf);
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => callOf(block, names));
   const content = texts.length > 0 ? textContent(texts) : calls.length > 0 ? null : '';
   return {
     content,
@@ -70,10 +76,10 @@ const assistantOf = (blocks: readonly InputBlock[]): Fields => {
   };
 };
 
-const callOf = ({ id, name, input }: InputBlock): Fields => ({
+const callOf = ({ id, name, input }: InputBlock, names: ToolNames): Fields => ({
   id: chatCallId(id as string),
   type: 'function',
-  function: { name, arguments: jsonText(input) },
+  function: { name: names.of(name as string), arguments: jsonText(input) },
 });
 
 /** The API has no field for a failure. */
@@ -118,9 +124,9 @@ const partOf = (block: InputBlock): Fields => {
   return { type: 'file', file: { filename: title ?? 'document.pdf', file_data: url } };
 };
 
-const functionOf = ({ name, description, input_schema, strict }: Tool): Fields => ({
+const functionOf = ({ name, description, input_schema, strict }: Tool, names: ToolNames): Fields => ({
   type: 'function',
-  function: { name, description, parameters: input_schema, ...(strict != null && { strict }) },
+  function: { name: names.of(name), description, parameters: input_schema, ...(strict != null && { strict }) },
 });
 
 /** It is no tool here, so a choice of none does not exclude it. */
@@ -136,16 +142,14 @@ const locationOf = ({ user_location: location }: WebSearch): Fields | undefined 
   return { type, approximate };
 };
 
-const choiceOf = (choice: ToolChoice | undefined): Fields => {
+const choiceOf = (choice: ToolChoice | undefined, names: ToolNames): Fields => {
   if (choice === undefined) return {};
   const { type, name, disable_parallel_tool_use: once } = choice;
-  return { tool_choice: nameOf(type, name), ...(once === true && { parallel_tool_calls: false }) };
+  return { tool_choice: type === 'tool' ? { type: 'function', function: { name: names.of(name!) } } : wordOf(type), ...(once === true && { parallel_tool_calls: false }) };
 };
 
-const nameOf = (type: ToolChoice['type'], name: string | undefined): unknown => {
-  if (type === 'tool') return { type: 'function', function: { name } };
-  return type === 'any' ? 'required' : type;
-};
+/** Of a choice without a name. */
+export const wordOf = (type: ToolChoice['type']): string => (type === 'any' ? 'required' : type);
 
 const formatOf = (output: GenerateRequest['output_config']): unknown => {
   const format = output?.format;

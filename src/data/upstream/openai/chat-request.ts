@@ -29,11 +29,14 @@ export const chatRequest = (
   return {
     model,
     [dialect.maxTokensName]: max_tokens,
-    messages: [...systemMessages(system, names), ...messages.flatMap((message) => messagesOf(message, names))],
+    messages: [...systemMessages(system), ...conversationOf(messages, names)],
     temperature,
     top_p,
     stop: stop_sequences?.length ? stop_sequences : undefined,
-    ...(tools !== undefined && { tools: tools.map((tool) => functionOf(tool, names)), ...choiceOf(request.tool_choice, names) }),
+    ...(tools !== undefined && {
+      tools: tools.map((tool) => functionOf(tool, names)),
+      ...choiceOf(request.tool_choice, names),
+    }),
     web_search_options: searchOptionsOf(request),
     response_format: formatOf(request.output_config),
     reasoning_effort: dialect.thinks ? effortOf(request) : undefined,
@@ -43,25 +46,45 @@ export const chatRequest = (
 };
 
 /** One for each speaker. */
-const systemMessages = (system: GenerateRequest['system'], names: ToolNames): readonly Fields[] => {
+const systemMessages = (system: GenerateRequest['system']): readonly Fields[] => {
   if (system === undefined || system.length === 0) return [];
   if (typeof system === 'string') return [{ role: 'system', content: system }];
   const said = system.map((block): Message => ({ role: 'system', name: block.name as string, content: [block] }));
-  return mergeTurns(said).flatMap((message) => messagesOf(message, names));
+  return mergeTurns(said).map(saidOf);
 };
 
-/** Tool results are messages of their own and must follow the calls. */
-const messagesOf = ({ role, name, content }: Message, names: ToolNames): readonly Fields[] => {
-  const speaker = name == null ? { role } : { role, name };
-  if (typeof content === 'string') return [{ ...speaker, content }];
-  if (role === 'assistant') return [{ ...speaker, ...assistantOf(content, names) }];
-  if (role === 'system') return [{ ...speaker, content: textContent(content) }];
-  const results = content.filter(({ type }) => type === 'tool_result').map(resultOf);
-  const parts = content.filter(({ type }) => type !== 'tool_result');
-  return parts.length === 0 && results.length > 0 ? results : [...results, { ...speaker, content: partsOf(parts) }];
+/** Tool results are messages of their own and must follow the calls, before all else that their turn says. */
+const conversationOf = (messages: readonly Message[], names: ToolNames): readonly Fields[] => {
+  const made: Fields[] = [];
+  let after: Fields[] = [];
+  for (const message of messages) {
+    const { role, content } = message;
+    if (role === 'assistant') {
+      made.push(...after, assistantOf(message, names));
+      after = [];
+      continue;
+    }
+    const results = typeof content === 'string' ? [] : content.filter(isResult);
+    for (const result of results) made.push(resultOf(result, names));
+    const rest = results.length === 0 ? message : { ...message, content: besideResults(message) };
+    if (results.length === 0 || rest.content.length > 0) after.push(saidOf(rest));
+  }
+  return [...made, ...after];
 };
 
-const assistantOf = (blocks: readonly InputBlock[], names: ToolNames): Fields => {
+const isResult = ({ type }: InputBlock): boolean => type === 'tool_result';
+
+const speakerOf = ({ role, name }: Message): Fields => (name == null ? { role } : { role, name });
+
+const saidOf = (message: Message): Fields => {
+  const { role, content } = message;
+  const isParts = role === 'user' && typeof content !== 'string';
+  return { ...speakerOf(message), content: isParts ? partsOf(content) : textContent(content) };
+};
+
+const assistantOf = (message: Message, names: ToolNames): Fields => {
+  const { content: blocks } = message;
+  if (typeof blocks === 'string') return { ...speakerOf(message), content: blocks };
   const texts = blocks.filter(({ type }) => type === 'text');
   const thoughts = blocks.flatMap(({ type, thinking, signature }) =>
     // A signed thought is of a model of another API.
@@ -70,6 +93,7 @@ const assistantOf = (blocks: readonly InputBlock[], names: ToolNames): Fields =>
   const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => callOf(block, names));
   const content = texts.length > 0 ? textContent(texts) : calls.length > 0 ? null : '';
   return {
+    ...speakerOf(message),
     content,
     ...(thoughts.length > 0 && { reasoning_content: thoughts.join('\n') }),
     ...(calls.length > 0 && { tool_calls: calls }),
@@ -82,12 +106,35 @@ const callOf = ({ id, name, input }: InputBlock, names: ToolNames): Fields => ({
   function: { name: names.of(name as string), arguments: jsonText(input) },
 });
 
+const inNext = 'See the next message.';
+
 /** The API has no field for a failure. */
-const resultOf = ({ tool_use_id, content, is_error }: InputBlock): Fields => {
+const resultOf = ({ tool_use_id, content, is_error }: InputBlock, names: ToolNames): Fields => {
   const blocks = (content ?? '') as string | readonly InputBlock[];
-  const said = textContent(blocks);
+  const texts = typeof blocks === 'string' ? [blocks] : blocks.flatMap((block) => textOf(block, names) ?? []);
+  const said = texts.length === 0 && blocks.length > 0 ? inNext : texts.join('\n');
   const tool_call_id = chatCallId(tool_use_id as string);
   return { role: 'tool', tool_call_id, content: is_error === true ? failed(said, 'text') : said };
+};
+
+const isMedia = ({ type }: InputBlock): boolean => type === 'image' || type === 'document';
+
+/** Of a part of a result; a tool that it refers to is declared in the request. Undefined for an image or a document. */
+export const textOf = ({ type, text, tool_name: tool }: InputBlock, names: ToolNames): string | undefined => {
+  if (type === 'tool_reference') return names.of(tool as string);
+  return type === 'text' ? (text as string) : undefined;
+};
+
+const besideResults = ({ content }: Message): readonly InputBlock[] => {
+  const blocks = content as readonly InputBlock[];
+  return [...blocks.filter(isResult).flatMap(mediaOf), ...blocks.filter((block) => !isResult(block))];
+};
+
+/** The API takes results as text alone, so what else they have is said by the user. */
+const mediaOf = ({ tool_use_id, content }: InputBlock): readonly InputBlock[] => {
+  const media = Array.isArray(content) ? (content as readonly InputBlock[]).filter(isMedia) : [];
+  if (media.length === 0) return media;
+  return [{ type: 'text', text: `Of the result of the call ${chatCallId(tool_use_id as string)}:` }, ...media];
 };
 
 /** @param type of a part with text */
@@ -145,7 +192,10 @@ const locationOf = ({ user_location: location }: WebSearch): Fields | undefined 
 const choiceOf = (choice: ToolChoice | undefined, names: ToolNames): Fields => {
   if (choice === undefined) return {};
   const { type, name, disable_parallel_tool_use: once } = choice;
-  return { tool_choice: type === 'tool' ? { type: 'function', function: { name: names.of(name!) } } : wordOf(type), ...(once === true && { parallel_tool_calls: false }) };
+  return {
+    tool_choice: type === 'tool' ? { type: 'function', function: { name: names.of(name!) } } : wordOf(type),
+    ...(once === true && { parallel_tool_calls: false }),
+  };
 };
 
 /** Of a choice without a name. */

@@ -6,7 +6,7 @@ import { isSignature, reasoningItem } from '../reasoning-item.ts';
 import { ToolNames } from '../tool-names.ts';
 import type { Fields } from '../transport/fields.ts';
 import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
-import { type Content, dataUrl, effortOf, failed, wordOf } from './chat-request.ts';
+import { type Content, dataUrl, effortOf, failed, textOf, wordOf } from './chat-request.ts';
 import { isStrict } from './strict-schema.ts';
 import { openaiUserId } from './user-id.ts';
 
@@ -32,7 +32,10 @@ export const responsesRequest = (
     input: isAlone ? [{ role: 'system', content: instructions ?? '' }] : input,
     temperature,
     top_p,
-    ...(tools !== undefined && { tools: tools.map((tool) => toolOf(tool, names)), ...choiceOf(request.tool_choice, names) }),
+    ...(tools !== undefined && {
+      tools: tools.map((tool) => toolOf(tool, names)),
+      ...choiceOf(request.tool_choice, names),
+    }),
     max_tool_calls: webSearchIn(tools)?.max_uses,
     text: output?.format && { format: formatOf(output.format) },
     ...(thinks && reasoningOf(request)),
@@ -51,9 +54,9 @@ const itemsOf = ({ role, content }: Message, names: ToolNames): readonly Fields[
   // Reasoning that nothing follows is refused.
   if (role === 'assistant')
     return content.slice(0, content.findLastIndex(isSaid) + 1).flatMap((block) => itemOf(block, names));
-  const results = content.filter(({ type }) => type === 'tool_result').map(resultOf);
+  const results = content.filter(({ type }) => type === 'tool_result').map((result) => resultOf(result, names));
   const parts = content.filter(({ type }) => type !== 'tool_result');
-  return parts.length === 0 ? results : [...results, { role, content: contentOf(parts) }];
+  return parts.length === 0 ? results : [...results, { role, content: contentOf(parts, names) }];
 };
 
 const isSaid = ({ type }: InputBlock): boolean => type === 'text' || type === 'tool_use';
@@ -79,21 +82,23 @@ const itemOf = (block: InputBlock, names: ToolNames): Fields | readonly Fields[]
 };
 
 /** The API has no field for a failure. */
-const resultOf = ({ tool_use_id, content, is_error }: InputBlock): Fields => {
+const resultOf = ({ tool_use_id, content, is_error }: InputBlock, names: ToolNames): Fields => {
   const call_id = narrowCallId(tool_use_id as string);
   const blocks = (content ?? '') as string | readonly InputBlock[];
-  const output = blocks.length === 0 ? '' : contentOf(blocks);
+  const output = blocks.length === 0 ? '' : contentOf(blocks, names);
   return { type: 'function_call_output', call_id, output: is_error === true ? failed(output, 'input_text') : output };
 };
 
-const contentOf = (blocks: string | readonly InputBlock[]): Content => {
+const contentOf = (blocks: string | readonly InputBlock[], names: ToolNames): Content => {
   if (typeof blocks === 'string') return blocks;
   const [only] = blocks;
-  return blocks.length === 1 && only!.type === 'text' ? (only!.text as string) : blocks.map(partOf);
+  const text = blocks.length === 1 ? textOf(only!, names) : undefined;
+  return text ?? blocks.map((block) => partOf(block, names));
 };
 
-const partOf = (block: InputBlock): Fields => {
-  if (block.type === 'text') return { type: 'input_text', text: block.text };
+const partOf = (block: InputBlock, names: ToolNames): Fields => {
+  const text = textOf(block, names);
+  if (text !== undefined) return { type: 'input_text', text };
   const url = dataUrl(block);
   // Some servers insist on `detail`.
   if (block.type === 'image') return { type: 'input_image', image_url: url, detail: 'auto' };

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { png } from '../body.ts';
 import { type Fields, vendors } from './stage.ts';
 
 /** Servers of chat completions take results of tools as text, directly behind the calls (contract G.1). */
@@ -22,6 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const url = `data:image/png;base64,${png}`;
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } };
 const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQ=' } };

@@ -104,6 +104,7 @@ const entries = {
   unsupported_content_block: { status: 422, message: 'The content block type is not supported.' },
   context_length_exceeded: { status: 422, message: 'The request does not fit into the context of the model.' },
   invalid_media: { status: 422, message: 'The media is not valid.' },
+  upgrade_required: { status: 426, message: 'No WebSocket is offered here: send the request by POST.' },
   rate_limit_exceeded: { status: 429, message: 'A rate limit is exceeded.' },
   internal_error: { status: 500, message: 'An unexpected failure. It has been recorded under the request id.' },
   provider_error: { status: 502, message: 'The model provider failed.', kind: 'provider_error' },

@@ -299,6 +299,13 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     status: 404,
     param: 'response_id',
   },
+  upgrade_required: {
+    ask: () => {
+      const lines = [`Authorization: Bearer ${mine.projectKey.value}`, 'Connection: Upgrade', 'Upgrade: websocket'];
+      return raw('GET', '/v1/responses', lines, '');
+    },
+    status: 426,
+  },
   route_not_found: { ask: () => ask('GET', '/v1/nothing'), status: 404 },
   method_not_allowed: { ask: () => ask('DELETE', `${base}/projects`), status: 405 },
   request_timeout: {

@@ -28,6 +28,7 @@ import { messagesRoute } from '../data/api/messages/messages.ts';
 import { modelsRoutes } from '../data/api/models/models.ts';
 import { responsesRoute } from '../data/api/responses/responses.ts';
 import { storedResponseRoutes } from '../data/api/responses/stored-responses.ts';
+import { webSocketRoute } from '../data/api/responses/web-socket.ts';
 import type { PolicyGuard } from '../data/policy/guard.ts';
 import type { LargeBodies } from '../data/request/large-bodies.ts';
 import { existsFor } from '../data/request/model-requirements.ts';
@@ -74,6 +75,7 @@ export const describedRoutes = (dependencies: RouteDependencies): Route[] => {
     chatRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
     responsesRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
     embeddingsRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'embd_') }),
+    webSocketRoute(),
     ...storedResponseRoutes(),
     ...modelsRoutes({
       models: () => models.list,

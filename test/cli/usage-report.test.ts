@@ -85,7 +85,11 @@ beforeAll(async () => {
     clock,
   });
   const some = { ...of, organizationId: 'org_other', model: 's', searches: 9 };
-  const served = (service_tier: string) => ({ ...usage, details: { service_tier, web_search: 2 } });
+  const served = (service_tier: string) => ({
+    ...usage,
+    reasoning_tokens: 70,
+    details: { service_tier, web_search: 2 },
+  });
   begun(fourth, { ...some, requestId: searched }).complete(served('flex'), 0);
   begun(fourth, { ...some, requestId: unpriced }).complete(served('priority'), 0);
   await fourth.close();
@@ -223,6 +227,7 @@ describe('weir audit charge', () => {
   test('says which prices it went by where there are several', async () => {
     const { code, out } = await bench.weir(['audit', 'charge', searched]);
     expect([code, out]).toEqual([0, expect.stringMatching(/prompt +1000 +0\.000001 +\$0\.001/)]);
+    expect(out).toMatch(/REASONING TOKENS +70\n/);
     expect(out).toMatch(/SERVICE TIER +flex\n/);
     expect(out).toMatch(/web_search +2 +0\.01 +\$0\.02/);
     expect(out).toContain('charged: $0.021\n');
@@ -230,7 +235,10 @@ describe('weir audit charge', () => {
     expect([usual.code, usual.out]).toEqual([0, expect.stringMatching(/prompt +1000 +0\.000003 +\$0\.003/)]);
     expect(usual.out).toMatch(/SERVICE TIER +priority, which has no prices\n/);
     const [json] = await bench.json('audit', 'charge', searched);
-    expect(json).toMatchObject({ micro_dollars: 21_000, settlement: { details: { service_tier: 'flex' } } });
+    expect(json).toMatchObject({
+      micro_dollars: 21_000,
+      settlement: { details: { service_tier: 'flex' }, reasoning_tokens: 70 },
+    });
   });
 
   test('notices an account that is not the sum', async () => {

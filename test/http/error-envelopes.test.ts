@@ -21,6 +21,7 @@ const vocabulary: Readonly<Record<number, readonly [string, string, string]>> = 
   413: ['validation_error', 'request_too_large', 'invalid_request_error'],
   415: ['validation_error', 'invalid_request_error', 'invalid_request_error'],
   422: ['validation_error', 'invalid_request_error', 'invalid_request_error'],
+  426: ['validation_error', 'invalid_request_error', 'invalid_request_error'],
   429: ['rate_limit_error', 'rate_limit_error', 'rate_limit_error'],
   500: ['internal_error', 'api_error', 'server_error'],
   502: ['provider_error', 'api_error', 'server_error'],

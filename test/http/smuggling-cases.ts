@@ -9,6 +9,8 @@ const messages = `POST /v1/messages HTTP/1.1\r\nHost: a\r\n${auth}Content-Type: 
 const body = '{"model":"m"}';
 const create = `POST /v1/organization/things HTTP/1.1\r\nHost: a\r\n${auth}Idempotency-Key: 12345678\r\nContent-Type: application/json\r\n`;
 const thing = '{"name":"x"}';
+const webSocket =
+  'Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 /** A whole command hidden where a body is expected. */
 const hidden =
   'POST /v1/organization/things/hidden/archive HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\nContent-Length: 0\r\n\r\n';
@@ -195,6 +197,25 @@ export const smugglingCases: readonly FramingCase[] = [
     name: 'an Upgrade to HTTP/2',
     bytes: `GET /v1/models HTTP/1.1\r\nHost: a\r\n${auth}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
     answers: [200, 200],
+    marked: true,
+  },
+  {
+    name: 'an Upgrade to a WebSocket',
+    bytes: `GET /v1/models HTTP/1.1\r\nHost: a\r\n${auth}${webSocket}\r\n`,
+    answers: [200, 200],
+    marked: true,
+  },
+  {
+    name: 'an Upgrade to a WebSocket on a command',
+    bytes: `${create}${webSocket}Content-Length: ${thing.length}\r\n\r\n${thing}`,
+    answers: [201, 200],
+    effects: 1,
+    marked: true,
+  },
+  {
+    name: 'an Upgrade to a WebSocket on an unknown path',
+    bytes: `GET /v1/nowhere HTTP/1.1\r\nHost: a\r\n${webSocket}\r\n`,
+    answers: [404, 200],
     marked: true,
   },
   {

@@ -162,10 +162,14 @@ describe.each(ways)('%s of the model %s, streamed: %s', (path, model, stream) =>
         expect(counts.output_audio ?? 0).toBeLessThanOrEqual(output_tokens);
         expect((counts.web_search ?? 0) + (counts.file_search ?? 0)).toBeLessThanOrEqual(searches);
         expect(Object.values(counts)).not.toContain(0);
+        const { reasoning_tokens: thought = 1 } = account;
+        expect(Number.isSafeInteger(thought) && thought! > 0).toBe(true);
+        expect(account.reasoning_tokens ?? 0).toBeLessThanOrEqual(output_tokens);
         expect([undefined, 'flex', 'priority', 'other']).toContain(service_tier);
         // Through the journal, into an event, and from the price that is in the log.
-        const line = entriesOf(lineOf({ kind: 'settled', settlement: account }));
-        expect(line).toEqual({ entries: [{ kind: 'settled', settlement: account }], damaged: 0 });
+        const { entries, damaged } = entriesOf(lineOf({ kind: 'settled', settlement: account }));
+        expect(damaged).toBe(0);
+        expect(entries).toMatchObject([{ kind: 'settled', settlement: JSON.parse(JSON.stringify(account)) }]);
         const event = JSON.parse(JSON.stringify(usageSettled([account])));
         const [logged] = settlementsOf(event) as [typeof account];
         expect(logged).toEqual(account);

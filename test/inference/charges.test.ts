@@ -167,6 +167,19 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
     expect(await ask()).toEqual([14, 0, 22, 'final']);
   });
 
+  test('tokens of thinking are in the usage record, as a part of the output', async () => {
+    const details = path === '/v1/chat/completions' ? 'completion_tokens_details' : 'output_tokens_details';
+    const name = path === '/v1/messages' ? 'thinking_tokens' : 'reasoning_tokens';
+    const recorded = async (count: unknown) => {
+      said = { text, usage: { ...counting(path, 7, 11), [details]: { [name]: count } } };
+      expect(await ask()).toEqual([7, 0, 11, 'final']);
+      return at.accounts.settled.at(-1)!.reasoning_tokens;
+    };
+    expect(await recorded(5)).toBe(5);
+    expect(await recorded(1e9)).toBe(11);
+    for (const none of [0, -1, '5', null]) expect(await recorded(none)).toBeUndefined();
+  });
+
   test('fractions and negative counts are none', async () => {
     said = { text, usage: counting(path, 7.9, 11.5) };
     expect(await ask()).toEqual([7, 0, 11, 'partial']);

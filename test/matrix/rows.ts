@@ -60,6 +60,7 @@ export const rows: Readonly<Record<string, Row>> = {
   createChatCompletion: { body: message, status: 200 },
   createResponse: { body: { model: 'weir-sim-1', max_output_tokens: 5, input: 'hi' }, status: 200 },
   createEmbedding: { body: { model: 'embeddings', input: 'hi' }, status: 200 },
+  connectResponses: { status: 405 },
   retrieveResponse: { ids: noResponse, status: 404 },
   deleteResponse: { ids: noResponse, status: 404 },
   cancelResponse: { ids: noResponse, status: 404 },

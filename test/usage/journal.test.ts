@@ -128,6 +128,25 @@ describe('the journal', () => {
     ]);
   });
 
+  test('has the tokens of thinking, if any, beside what else is rare', () => {
+    const [details, requested_model, reasoning_tokens] = [{ web_search: 1 }, 'x/y', 7] as const;
+    const all = [{}, { details }].flatMap((one) =>
+      [{}, { requested_model }].flatMap((other) =>
+        [{}, { reasoning_tokens }].map((third) => ({ ...one, ...other, ...third })),
+      ),
+    );
+    const settlements = all.map((rare, at) => settlement(`r${at}`, rare));
+    const { entries } = entriesOf(settlements.map((each) => lineOf({ kind: 'settled', settlement: each })).join(''));
+    const given = (value: Settlement) => Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
+    const read = entries.map((entry) => given((entry as { settlement: Settlement }).settlement));
+    expect(read).toEqual(settlements.map(given));
+    const event = usageSettled(settlements);
+    expect(event.fields.slice(-3)).toEqual(['details', 'requested_model', 'reasoning_tokens']);
+    expect(settlementsOf({ ...event }).map(given)).toEqual(settlements.map(given));
+    const alone = usageSettled([settlement('a', { reasoning_tokens })]);
+    expect([alone.fields.at(-1), alone.rows[0]!.at(-1)]).toEqual(['reasoning_tokens', 7]);
+  });
+
   test('has no line that is longer than the reserve has room for', () => {
     const [id, most] = ['i'.repeat(31), Number.MAX_SAFE_INTEGER];
     const tokens = { input_tokens: most, output_tokens: most, images: most };
@@ -149,6 +168,7 @@ describe('the journal', () => {
       ...cached,
       details,
       requested_model: 'a'.repeat(200),
+      reasoning_tokens: most,
       ...{ usage_source: 'estimated', micro_dollars: most, settled_at: most, duration_ms: most, first_token_ms: most },
     });
     const { length } = lineOf({ kind: 'settled', settlement: longest });

@@ -104,6 +104,20 @@ describe('an account', () => {
     expect(settled).toEqual([]);
   });
 
+  test('has the tokens of thinking, which are no more than the output', async () => {
+    for (const [reasoning_tokens, expected] of [
+      [3, 3],
+      [99, 30],
+      [0, undefined],
+      [-1, undefined],
+      [undefined, undefined],
+    ]) {
+      const { meter, settled } = await metered();
+      meter.complete({ ...tokens(40, 30), ...(reasoning_tokens !== undefined && { reasoning_tokens }) }, 0);
+      expect(settled[0]!.reasoning_tokens).toBe(expected);
+    }
+  });
+
   test('is settled by what the upstream says at the end', async () => {
     const { meter, settled, time } = await metered();
     time.now += 20;

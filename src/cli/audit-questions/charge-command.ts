@@ -54,6 +54,7 @@ export const chargeCommand = (terminal: Terminal): Command =>
             model: of.model,
             ...(of.requested_model != null && { requested_model: of.requested_model }),
             counted: of.usage_source,
+            ...(of.reasoning_tokens != null && { reasoning_tokens: of.reasoning_tokens }),
             status: of.status,
             ...(tier !== undefined && { service_tier: price.tiers.has(tier) ? tier : `${tier}, which has no prices` }),
           };

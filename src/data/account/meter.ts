@@ -182,6 +182,7 @@ export class Meter {
       images: isCharged ? images : 0,
       details: isCharged ? usage.details : undefined,
     };
+    const thought = whole(Math.min(usage.reasoning_tokens ?? 0, output));
     // Member by member: all settlements have one shape.
     const settlement: Settlement = {
       request_id: requestId,
@@ -204,6 +205,7 @@ export class Meter {
       first_token_ms: this.#firstTokenMs === null ? null : Math.round(this.#firstTokenMs),
       details: taken.details,
       requested_model: requestedModel,
+      reasoning_tokens: thought > 0 ? thought : undefined,
     };
     this.#written = this.#journal.settle(settlement);
     this.#credit.settled(settlement, this.#asked.line);

@@ -97,9 +97,18 @@ export type CountRequest = Omit<
 
 export type Purpose = 'answer' | 'stream' | 'count';
 
+/** The client's names of tools, by those that the upstream knows, where they differ. */
+export type ReadBack = ReadonlyMap<string, string>;
+
+export interface WrittenBody<Bytes = Uint8Array> {
+  readonly body: Bytes;
+  /** To be read back in the answer. */
+  readonly toolNames?: ReadBack | undefined;
+}
+
 /** What one upstream sends, or the answer of a simulated model: plain data from another thread. */
 export type Written =
-  | { readonly body: Uint8Array }
+  | WrittenBody
   | { readonly answer: Answer }
   | { readonly failure: Pick<UpstreamError, 'code' | 'message' | 'status' | 'told'> };
 

@@ -17,6 +17,8 @@ export interface Settlement extends Taken {
   readonly model: string;
   /** The alias that the client sent for it, if any (contract M.2). */
   readonly requested_model?: string | null | undefined;
+  /** Part of the output, if the upstream has counted any (contract M.2). */
+  readonly reasoning_tokens?: number | null | undefined;
   readonly api: Api;
   readonly usage_source: UsageSource;
   readonly price: string;
@@ -61,7 +63,7 @@ const fields = [
 ] as const satisfies readonly (keyof Settlement)[];
 
 /** Behind the others, and only in events that have some. */
-const rareFields = ['details', 'requested_model'] as const;
+const rareFields = ['details', 'requested_model', 'reasoning_tokens'] as const;
 const allFields = [...fields, ...rareFields] as const;
 
 const blank = Object.fromEntries(fields.map((field) => [field, null])) as Record<string, unknown>;

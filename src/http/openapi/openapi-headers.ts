@@ -42,6 +42,7 @@ export const responseHeaders: Json = {
     schema: text,
   },
   'Retry-After': { description: 'Seconds to wait.', schema: { ...whole, minimum: 1 } },
+  Upgrade: { description: 'The protocol to go on with.', schema: text },
 };
 
 const reference = (name: string): [string, Json] => [name, { $ref: `#/components/headers/${name}` }];
@@ -56,5 +57,6 @@ export const headersOf = ({ access }: Route, status: number): Json => {
   const wait = status === 429 || status === 503 ? [reference('Retry-After')] : [];
   const isChallenged = status === 401 ? access.credential !== 'none' : status === 403 && isLimited;
   const challenge = isChallenged ? [reference('WWW-Authenticate')] : [];
-  return Object.fromEntries([...always, ...limits, ...wait, ...challenge]);
+  const other = status === 426 ? [reference('Upgrade')] : [];
+  return Object.fromEntries([...always, ...limits, ...wait, ...challenge, ...other]);
 };

@@ -150,6 +150,5 @@ export const requests = {
 
 /** What a strict model refuses of it, with what the refusal names. */
 export const refusedRequests: Readonly<Partial<Record<keyof typeof requests, string>>> = {
-  'tools that it has found': 'tool_reference',
   'a search of the web': 'web_search_20250305',
 };

@@ -130,6 +130,11 @@ const toChat: Examples = {
       tool_choice: { type: 'function', function: { name: 'f' } },
       parallel_tool_calls: false,
     }),
+  'names of tools of more than 64 characters': () => {
+    const name = 'n'.repeat(65);
+    const { tools } = sent({ tools: [{ name, input_schema: schema }] });
+    expect(tools).toMatchObject([{ function: { name: expect.stringMatching(/^n{53}_[\w-]{10}$/) } }]);
+  },
   '`input_examples`, and every field of a tool or block that contract G.1 and G.2 do not name, except `caller: {"type":"direct"}`':
     () => {
       refuses({ tools: [{ name: 'f', input_schema: schema, input_examples: [{}] }] }, 'tools.0.input_examples');
@@ -174,11 +179,18 @@ const toChat: Examples = {
     expect(idsOf('x'.repeat(40))).toBe('x'.repeat(40));
     expect(idsOf('x'.repeat(41))).toMatch(/^call_sha_.{31}$/);
   },
-  'text before a result in one turn': () =>
+  'text or a system message before a result in one turn': () => {
     expect((sent(said(text('a'), result('b'))).messages as Fields[]).slice(2)).toEqual([
       { role: 'tool', tool_call_id: 'c', content: 'b' },
       { role: 'user', content: 'a' },
-    ]),
+    ]);
+    const [asked, called, told] = said(result('b')).messages;
+    const note = { role: 'system' as const, content: 'a' };
+    expect((sent({ messages: [asked!, called!, note, told!] }).messages as Fields[]).slice(2)).toEqual([
+      { role: 'tool', tool_call_id: 'c', content: 'b' },
+      note,
+    ]);
+  },
   'text after a call in one turn': () =>
     expect(sent({ messages: [user('x'), { role: 'assistant', content: [call, text('a')] }] }).messages).toMatchObject([
       {},
@@ -189,8 +201,20 @@ const toChat: Examples = {
       content: 'Error: b',
     }),
   'images, documents in a result': () => {
-    for (const part of [image, paper]) refuses(said(result([part])), 'messages.2.content.0.content.0');
+    const moved = [text('Of the result of the call c:'), { type: 'image_url', image_url: { url: pngUrl } }];
+    expect((sent(said(text('a'), result([image]))).messages as Fields[]).slice(2)).toEqual([
+      { role: 'tool', tool_call_id: 'c', content: 'See the next message.' },
+      { role: 'user', content: [...moved, text('a')] },
+    ]);
+    expect((sent(said(result([text('b'), image, paper]))).messages as Fields[]).slice(2)).toEqual([
+      { role: 'tool', tool_call_id: 'c', content: 'b' },
+      { role: 'user', content: [...moved, { type: 'file', file: { filename: 'a.pdf', file_data: pdfUrl } }] },
+    ]);
   },
+  '`tool_reference` in a result': () =>
+    expect(
+      (sent(said(result([{ type: 'tool_reference', tool_name: 'f' }, text('b')]))).messages as Fields[]).slice(2),
+    ).toEqual([{ role: 'tool', tool_call_id: 'c', content: 'f\nb' }]),
   images: () =>
     expect(spoken(text('x'), image)).toMatchObject([
       { content: [text('x'), { type: 'image_url', image_url: { url: pngUrl } }] },

@@ -86,6 +86,9 @@ export const vendors = async (refuses: Readonly<Partial<Record<Api, Refuses>>>) 
     responses: { max_output_tokens: 50, input: 'x' },
   };
   return {
+    models: connected,
+    /** The usage record of the last request. */
+    account: () => gateway.accounts.settled.at(-1)!,
     /** Asks a model by an API; what is not named is the least that it takes. */
     async ask(api: Api, model: Model, body: Fields) {
       sent = null;

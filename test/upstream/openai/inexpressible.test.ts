@@ -33,16 +33,16 @@ test.each<[string, Partial<GenerateRequest>, string]>([
     'messages.1.content.0.source',
   ],
   [
-    'an image in a result',
+    'a document of text in a result',
     said({
       type: 'tool_result',
       tool_use_id: 't',
       content: [
         { type: 'text', text: 'a' },
-        { type: 'image', source: {} },
+        { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a' } },
       ],
     }),
-    'messages.1.content.0.content.1',
+    'messages.1.content.0.content.1.source',
   ],
   [
     'an unknown field in a result',

@@ -55,10 +55,11 @@ export const abandoned = ({ asked_at, input_tokens, images, micro_dollars, ...wh
 // Without names, and put together by hand (ids need no escapes): half the size, half JSON.stringify's time.
 const begunJson = (e: Begun): string =>
   `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}","${e.price}",${e.asked_at},${e.input_tokens},${e.images},${e.micro_dollars}${e.requested_model == null ? '' : `,"${e.requested_model}"`}]`;
-/** `details` and `requested_model`, if there are any. */
-const rareJson = ({ details, requested_model: requested }: Settlement): string => {
-  if (requested == null) return details == null ? '' : `,${JSON.stringify(details)}`;
-  return `,${JSON.stringify(details ?? null)},"${requested}"`;
+/** `details`, `requested_model` and `reasoning_tokens`, up to the last that there is. */
+const rareJson = ({ details, requested_model: requested, reasoning_tokens: thought }: Settlement): string => {
+  if (requested == null && thought == null) return details == null ? '' : `,${JSON.stringify(details)}`;
+  const both = `,${JSON.stringify(details ?? null)},${requested == null ? 'null' : `"${requested}"`}`;
+  return thought == null ? both : `${both},${thought}`;
 };
 const settledJson = (e: Settlement): string =>
   `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}",${e.input_tokens},${e.output_tokens},${e.cache_creation_input_tokens},${e.cache_read_input_tokens},${e.images},"${e.usage_source}","${e.price}",${e.micro_dollars},${e.status},${e.settled_at},${e.duration_ms},${e.first_token_ms}${rareJson(e)}]`;

@@ -31,11 +31,14 @@ const document = z.looseObject({
   citations,
 });
 
+/** To a tool that the request declares. */
+const toolReference = z.looseObject({ type: z.literal('tool_reference'), tool_name: z.string().min(1) });
+
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string().min(1),
   // Unspecified: an empty result. "", [] and absence are accepted: a tool may return nothing.
-  content: textOr(z.string(), list(blocks([textBlock, image, document]))).nullish(),
+  content: textOr(z.string(), list(blocks([textBlock, image, document, toolReference]))).nullish(),
   is_error: z.boolean().nullish(),
 });
 

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { namesBeside } from '../../upstream/tool-names.ts';
 import type { Path } from '../translation/translated.ts';
 import { type FunctionTool, isSearchTool, type ResponsesTool } from './responses-schema.ts';
 
@@ -23,36 +23,14 @@ export interface FlatTools {
 
 /** Clients put functions without a namespace into it. */
 const noNamespace = 'functions';
-/** Chat servers take no longer name. */
-const mostLetters = 64;
-const marked = 10;
-const notOfNames = /[^A-Za-z0-9_-]/g;
 
 const joined = (namespace: string, name: string): string =>
   `${namespace.replace(/_+$/, '')}__${name.replace(/^_+/, '')}`;
 
-/** @param turn tells names apart that an earlier one has taken */
-const markedName = (namespace: string, name: string, turn: number): string => {
-  const mark = hash('sha256', JSON.stringify([namespace, name, turn]), 'base64url').slice(0, marked);
-  return `${joined(namespace, name)
-    .replace(notOfNames, '_')
-    .slice(0, mostLetters - marked - 1)}_${mark}`;
-};
-
-const isName = (text: string): boolean => text.length <= mostLetters && text.search(notOfNames) === -1;
-
 const flatNames = (taken: Set<string>): FlatTools['nameOf'] => {
-  const known = new Map<string, string>();
-  return ({ namespace, name }) => {
-    if (namespace == null || namespace === noNamespace) return name;
-    const pair = JSON.stringify([namespace, name]);
-    let flat = known.get(pair) ?? joined(namespace, name);
-    if (known.has(pair)) return flat;
-    for (let turn = 0; taken.has(flat) || !isName(flat); turn++) flat = markedName(namespace, name, turn);
-    taken.add(flat);
-    known.set(pair, flat);
-    return flat;
-  };
+  const nameOf = namesBeside(taken);
+  return ({ namespace, name }) =>
+    namespace == null || namespace === noNamespace ? name : nameOf(joined(namespace, name), [namespace, name]);
 };
 
 const hasNoNamespace = (tool: ResponsesTool): boolean =>

@@ -3,7 +3,7 @@ import type { ReachedAnthropic } from '../models/model-schema.ts';
 import type { CountRequest, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';
 import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
 import { Endpoint, type EndpointDependencies, type OwnHeaders } from '../transport/endpoint.ts';
-import { bodyIn } from '../transport/written.ts';
+import { isWritten, writtenIn } from '../transport/written.ts';
 import { readMessage } from './anthropic-blocks.ts';
 import { EventReader } from './anthropic-events.ts';
 import { anthropicRequest } from './anthropic-request.ts';
@@ -45,4 +45,6 @@ const ownHeaders: OwnHeaders = {
 
 /** Kept outside the engine's heap while the upstream is silent. */
 const bodyOf = (request: GenerateRequest | CountRequest | WrittenRequest, stream?: boolean): Buffer =>
-  bodyIn(request) ?? Buffer.from(jsonText({ ...anthropicRequest(request as CountRequest), stream }));
+  isWritten(request)
+    ? writtenIn(request).body
+    : Buffer.from(jsonText({ ...anthropicRequest(request as CountRequest), stream }));

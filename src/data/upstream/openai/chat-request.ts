@@ -2,6 +2,7 @@ import { jsonText } from '../../../json/exact-number.ts';
 import { chatCallId } from '../call-ids.ts';
 import { isJsonMode } from '../format.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
+import { ToolNames } from '../tool-names.ts';
 import { mergeTurns } from '../turns.ts';
 import { functionsIn, type WebSearch, webSearchIn } from '../web-search.ts';
 import { isStrict } from './strict-schema.ts';
@@ -17,17 +18,25 @@ export interface ChatDialect {
 }
 
 /** For a request that is not `inexpressible`. `src/data/api/translation/README.md` has each part. */
-export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: ChatDialect): Fields => {
+export const chatRequest = (
+  request: GenerateRequest,
+  stream: boolean,
+  dialect: ChatDialect,
+  names: ToolNames = new ToolNames(request.tools),
+): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, stop_sequences, metadata } = request;
   const tools = functionsIn(request.tools);
   return {
     model,
     [dialect.maxTokensName]: max_tokens,
-    messages: [...systemMessages(system), ...messages.flatMap(messagesOf)],
+    messages: [...systemMessages(system), ...conversationOf(messages, names)],
     temperature,
     top_p,
     stop: stop_sequences?.length ? stop_sequences : undefined,
-    ...(tools !== undefined && { tools: tools.map(functionOf), ...choiceOf(request.tool_choice) }),
+    ...(tools !== undefined && {
+      tools: tools.map((tool) => functionOf(tool, names)),
+      ...choiceOf(request.tool_choice, names),
+    }),
     web_search_options: searchOptionsOf(request),
     response_format: formatOf(request.output_config),
     reasoning_effort: dialect.thinks ? effortOf(request) : undefined,
@@ -41,47 +50,91 @@ const systemMessages = (system: GenerateRequest['system']): readonly Fields[] =>
   if (system === undefined || system.length === 0) return [];
   if (typeof system === 'string') return [{ role: 'system', content: system }];
   const said = system.map((block): Message => ({ role: 'system', name: block.name as string, content: [block] }));
-  return mergeTurns(said).flatMap(messagesOf);
+  return mergeTurns(said).map(saidOf);
 };
 
-/** Tool results are messages of their own and must follow the calls. */
-const messagesOf = ({ role, name, content }: Message): readonly Fields[] => {
-  const speaker = name == null ? { role } : { role, name };
-  if (typeof content === 'string') return [{ ...speaker, content }];
-  if (role === 'assistant') return [{ ...speaker, ...assistantOf(content) }];
-  if (role === 'system') return [{ ...speaker, content: textContent(content) }];
-  const results = content.filter(({ type }) => type === 'tool_result').map(resultOf);
-  const parts = content.filter(({ type }) => type !== 'tool_result');
-  return parts.length === 0 && results.length > 0 ? results : [...results, { ...speaker, content: partsOf(parts) }];
+/** Tool results are messages of their own and must follow the calls, before all else that their turn says. */
+const conversationOf = (messages: readonly Message[], names: ToolNames): readonly Fields[] => {
+  const made: Fields[] = [];
+  let after: Fields[] = [];
+  for (const message of messages) {
+    const { role, content } = message;
+    if (role === 'assistant') {
+      made.push(...after, assistantOf(message, names));
+      after = [];
+      continue;
+    }
+    const results = typeof content === 'string' ? [] : content.filter(isResult);
+    for (const result of results) made.push(resultOf(result, names));
+    const rest = results.length === 0 ? message : { ...message, content: besideResults(message) };
+    if (results.length === 0 || rest.content.length > 0) after.push(saidOf(rest));
+  }
+  return [...made, ...after];
 };
 
-const assistantOf = (blocks: readonly InputBlock[]): Fields => {
+const isResult = ({ type }: InputBlock): boolean => type === 'tool_result';
+
+const speakerOf = ({ role, name }: Message): Fields => (name == null ? { role } : { role, name });
+
+const saidOf = (message: Message): Fields => {
+  const { role, content } = message;
+  const isParts = role === 'user' && typeof content !== 'string';
+  return { ...speakerOf(message), content: isParts ? partsOf(content) : textContent(content) };
+};
+
+const assistantOf = (message: Message, names: ToolNames): Fields => {
+  const { content: blocks } = message;
+  if (typeof blocks === 'string') return { ...speakerOf(message), content: blocks };
   const texts = blocks.filter(({ type }) => type === 'text');
   const thoughts = blocks.flatMap(({ type, thinking, signature }) =>
     // A signed thought is of a model of another API.
     type === 'thinking' && signature === '' && thinking !== '' ? [thinking] : [],
   );
-  const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf);
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => callOf(block, names));
   const content = texts.length > 0 ? textContent(texts) : calls.length > 0 ? null : '';
   return {
+    ...speakerOf(message),
     content,
     ...(thoughts.length > 0 && { reasoning_content: thoughts.join('\n') }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
 };
 
-const callOf = ({ id, name, input }: InputBlock): Fields => ({
+const callOf = ({ id, name, input }: InputBlock, names: ToolNames): Fields => ({
   id: chatCallId(id as string),
   type: 'function',
-  function: { name, arguments: jsonText(input) },
+  function: { name: names.of(name as string), arguments: jsonText(input) },
 });
 
+const inNext = 'See the next message.';
+
 /** The API has no field for a failure. */
-const resultOf = ({ tool_use_id, content, is_error }: InputBlock): Fields => {
+const resultOf = ({ tool_use_id, content, is_error }: InputBlock, names: ToolNames): Fields => {
   const blocks = (content ?? '') as string | readonly InputBlock[];
-  const said = textContent(blocks);
+  const texts = typeof blocks === 'string' ? [blocks] : blocks.flatMap((block) => textOf(block, names) ?? []);
+  const said = texts.length === 0 && blocks.length > 0 ? inNext : texts.join('\n');
   const tool_call_id = chatCallId(tool_use_id as string);
   return { role: 'tool', tool_call_id, content: is_error === true ? failed(said, 'text') : said };
+};
+
+const isMedia = ({ type }: InputBlock): boolean => type === 'image' || type === 'document';
+
+/** Of a part of a result; a tool that it refers to is declared in the request. Undefined for an image or a document. */
+export const textOf = ({ type, text, tool_name: tool }: InputBlock, names: ToolNames): string | undefined => {
+  if (type === 'tool_reference') return names.of(tool as string);
+  return type === 'text' ? (text as string) : undefined;
+};
+
+const besideResults = ({ content }: Message): readonly InputBlock[] => {
+  const blocks = content as readonly InputBlock[];
+  return [...blocks.filter(isResult).flatMap(mediaOf), ...blocks.filter((block) => !isResult(block))];
+};
+
+/** The API takes results as text alone, so what else they have is said by the user. */
+const mediaOf = ({ tool_use_id, content }: InputBlock): readonly InputBlock[] => {
+  const media = Array.isArray(content) ? (content as readonly InputBlock[]).filter(isMedia) : [];
+  if (media.length === 0) return media;
+  return [{ type: 'text', text: `Of the result of the call ${chatCallId(tool_use_id as string)}:` }, ...media];
 };
 
 /** @param type of a part with text */
@@ -118,9 +171,9 @@ const partOf = (block: InputBlock): Fields => {
   return { type: 'file', file: { filename: title ?? 'document.pdf', file_data: url } };
 };
 
-const functionOf = ({ name, description, input_schema, strict }: Tool): Fields => ({
+const functionOf = ({ name, description, input_schema, strict }: Tool, names: ToolNames): Fields => ({
   type: 'function',
-  function: { name, description, parameters: input_schema, ...(strict != null && { strict }) },
+  function: { name: names.of(name), description, parameters: input_schema, ...(strict != null && { strict }) },
 });
 
 /** It is no tool here, so a choice of none does not exclude it. */
@@ -136,16 +189,17 @@ const locationOf = ({ user_location: location }: WebSearch): Fields | undefined 
   return { type, approximate };
 };
 
-const choiceOf = (choice: ToolChoice | undefined): Fields => {
+const choiceOf = (choice: ToolChoice | undefined, names: ToolNames): Fields => {
   if (choice === undefined) return {};
   const { type, name, disable_parallel_tool_use: once } = choice;
-  return { tool_choice: nameOf(type, name), ...(once === true && { parallel_tool_calls: false }) };
+  return {
+    tool_choice: type === 'tool' ? { type: 'function', function: { name: names.of(name!) } } : wordOf(type),
+    ...(once === true && { parallel_tool_calls: false }),
+  };
 };
 
-const nameOf = (type: ToolChoice['type'], name: string | undefined): unknown => {
-  if (type === 'tool') return { type: 'function', function: { name } };
-  return type === 'any' ? 'required' : type;
-};
+/** Of a choice without a name. */
+export const wordOf = (type: ToolChoice['type']): string => (type === 'any' ? 'required' : type);
 
 const formatOf = (output: GenerateRequest['output_config']): unknown => {
   const format = output?.format;

@@ -5,7 +5,6 @@ import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
 /** What differs between the APIs of such servers. */
 interface Expressive {
   readonly mostStops: number;
-  readonly mediaInResults: boolean;
   /** Fields of a search. */
   readonly ofSearch: readonly string[];
   /** Whether a search is a tool, which can be chosen. */
@@ -15,13 +14,11 @@ interface Expressive {
 const ofSearch = ['name', 'user_location', 'search_context_size'];
 const chat: Expressive = {
   mostStops: 4,
-  mediaInResults: false,
   ofSearch,
   choosesSearch: false,
 };
 const responses: Expressive = {
   mostStops: 0,
-  mediaInResults: true,
   ofSearch: [...ofSearch, 'allowed_domains', 'max_uses'],
   choosesSearch: true,
 };
@@ -39,10 +36,7 @@ export const inexpressibleInResponses = (request: GenerateRequest): Inexpressibl
   inRequest(request, responses);
 
 const inRequest = (request: GenerateRequest, api: Expressive): Inexpressible | null =>
-  inParameters(request, api) ??
-  inSystem(request.system, api) ??
-  inMessages(request.messages, api) ??
-  inTools(request, api);
+  inParameters(request, api) ?? inSystem(request.system) ?? inMessages(request.messages) ?? inTools(request, api);
 
 const inParameters = (request: GenerateRequest, { mostStops }: Expressive): Inexpressible | null => {
   const { top_k, stop_sequences: stops = [], thinking } = request;
@@ -60,16 +54,16 @@ const inParameters = (request: GenerateRequest, { mostStops }: Expressive): Inex
   return null;
 };
 
-const inSystem = (system: GenerateRequest['system'], api: Expressive): Inexpressible | null =>
+const inSystem = (system: GenerateRequest['system']): Inexpressible | null =>
   typeof system === 'string' || system === undefined
     ? null
-    : first(system, (each, at) => inBlock({ ...each, name: null }, ['system', at], api));
+    : first(system, (each, at) => inBlock({ ...each, name: null }, ['system', at]));
 
-const inMessages = (messages: readonly Message[], api: Expressive): Inexpressible | null =>
+const inMessages = (messages: readonly Message[]): Inexpressible | null =>
   first(messages, ({ content }, at) =>
     typeof content === 'string'
       ? null
-      : first(content, (each, index) => inBlock(each, ['messages', at, 'content', index], api)),
+      : first(content, (each, index) => inBlock(each, ['messages', at, 'content', index])),
   );
 
 /** Expressible fields by block type, and those of answers, which are left out; `cache_control` is a hint. */
@@ -79,12 +73,13 @@ const known: Readonly<Record<string, readonly string[]>> = {
   document: ['source', 'title', 'citations'],
   tool_use: ['id', 'name', 'input', 'caller'],
   tool_result: ['tool_use_id', 'content', 'is_error'],
+  tool_reference: ['tool_name'],
   thinking: ['thinking', 'signature'],
   redacted_thinking: ['data'],
 };
 const hints = ['type', 'cache_control'];
 
-const inBlock = (each: InputBlock, path: Path, api: Expressive): Inexpressible | null => {
+const inBlock = (each: InputBlock, path: Path): Inexpressible | null => {
   const names = known[each.type];
   if (names === undefined) return block(path, 'The API of this model has no such block.');
   const strange = strangeField(each, names);
@@ -96,7 +91,7 @@ const inBlock = (each: InputBlock, path: Path, api: Expressive): Inexpressible |
     case 'document':
       return inDocument(each, path);
     case 'tool_result':
-      return inResult(each.content, path, api);
+      return inResult(each.content, path);
     default:
       return null;
   }
@@ -120,15 +115,8 @@ const inDocument = ({ source, citations }: InputBlock, path: Path): Inexpressibl
   return block([...path, 'source'], 'The API of this model takes documents as PDF alone.');
 };
 
-const inResult = (content: unknown, path: Path, api: Expressive): Inexpressible | null => {
-  if (!Array.isArray(content)) return null;
-  return first(content as InputBlock[], (each, at) => {
-    const place = [...path, 'content', at];
-    if (each.type !== 'text' && !api.mediaInResults)
-      return block(place, 'The API of this model takes results of tools as text alone.');
-    return inBlock(each, place, api);
-  });
-};
+const inResult = (content: unknown, path: Path): Inexpressible | null =>
+  Array.isArray(content) ? first(content as InputBlock[], (each, at) => inBlock(each, [...path, 'content', at])) : null;
 
 /** The last three are hints: a tool is loaded at once, and its input comes as it does. Only the model calls it. */
 const toolFields = [

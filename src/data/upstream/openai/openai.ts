@@ -7,11 +7,13 @@ import type {
   GenerateRequest,
   Inexpressible,
   Upstream,
+  WrittenBody,
   WrittenRequest,
 } from '../port.ts';
+import { answerNamed, chunksNamed, ToolNames } from '../tool-names.ts';
 import { type StreamReader, streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
 import { Endpoint, type EndpointDependencies, type Outgoing, type OwnHeaders } from '../transport/endpoint.ts';
-import { bodyIn } from '../transport/written.ts';
+import { isWritten, writtenIn } from '../transport/written.ts';
 import { AddedReasoning } from './added-reasoning.ts';
 import { ChatChunkReader } from './chat-chunks.ts';
 import { readCompletion } from './chat-completion.ts';
@@ -36,7 +38,7 @@ export interface OpenaiDependencies extends EndpointDependencies {
 interface Translator {
   readonly path: string;
   readonly inexpressible: (request: GenerateRequest) => Inexpressible | null;
-  request(request: GenerateRequest, stream: boolean): object;
+  request(request: GenerateRequest, stream: boolean, names: ToolNames): object;
   answer(text: string, callId: CallId): Answer;
   events(callId: CallId): StreamReader<Chunk>;
 }
@@ -44,7 +46,8 @@ interface Translator {
 const throughChat = (declared: ReachedOpenai, { mostTokens, thinks }: OpenaiDependencies): Translator => ({
   path: '/v1/chat/completions',
   inexpressible,
-  request: (request, stream) => chatRequest(request, stream, { maxTokensName: declared.max_tokens_name, thinks }),
+  request: (request, stream, names) =>
+    chatRequest(request, stream, { maxTokensName: declared.max_tokens_name, thinks }, names),
   answer: (text, callId) => readCompletion(text, mostTokens, callId),
   events: (callId) => new ChatChunkReader(mostTokens, callId),
 });
@@ -52,7 +55,7 @@ const throughChat = (declared: ReachedOpenai, { mostTokens, thinks }: OpenaiDepe
 const throughResponses = ({ mostTokens, thinks }: OpenaiDependencies): Translator => ({
   path: '/v1/responses',
   inexpressible: inexpressibleInResponses,
-  request: (request, stream) => responsesRequest(request, stream, thinks),
+  request: (request, stream, names) => responsesRequest(request, stream, thinks, names),
   answer: (text, callId) => readResponse(text, mostTokens, callId),
   events: (callId) => new ResponseEventReader(mostTokens, callId),
 });
@@ -61,34 +64,34 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
   const endpoint = new Endpoint(declared, ownHeaders, dependencies);
   const isOfResponses = declared.apis.includes('responses') && !declared.apis.includes('chat');
   const translator = isOfResponses ? throughResponses(dependencies) : throughChat(declared, dependencies);
-  const bodyOf = (request: GenerateRequest, stream: boolean): Buffer =>
-    Buffer.from(jsonText(translator.request(request, stream)));
-  const outgoing = (request: GenerateRequest | WrittenRequest, stream: boolean) => ({
-    path: translator.path,
-    isTranslated: true,
-    body: bodyIn(request) ?? bodyOf(request as GenerateRequest, stream),
-  });
+  const written = (request: GenerateRequest, stream: boolean): WrittenBody<Buffer> => {
+    const names = new ToolNames(request.tools);
+    const body = Buffer.from(jsonText(translator.request(request, stream, names)));
+    return { body, toolNames: names.own };
+  };
   const reasoning = new AddedReasoning();
-  const asking = (
-    request: GenerateRequest | WrittenRequest,
-    stream: boolean,
-    options: GenerateOptions,
-  ): readonly [Outgoing, GenerateOptions] => {
-    const asked = outgoing(request, stream);
-    return isOfResponses && dependencies.thinks ? reasoning.asking(asked, options) : [asked, options];
+  const asking = (request: GenerateRequest | WrittenRequest, stream: boolean, options: GenerateOptions) => {
+    const { body, toolNames } = isWritten(request) ? writtenIn(request) : written(request, stream);
+    const asked: Outgoing = { path: translator.path, isTranslated: true, body };
+    const [outgoing, own] = isOfResponses && dependencies.thinks ? reasoning.asking(asked, options) : [asked, options];
+    return { outgoing, own, toolNames };
   };
   return {
     inexpressible: translator.inexpressible,
     ...(isOfResponses && { leastTokens: leastOutput }),
-    answer: (request, options) =>
-      wholeAnswer(endpoint, ...asking(request, false, options), (document) =>
-        translator.answer(textOf(document), callIds(options)),
-      ),
-    stream: (request, options) =>
-      streamedAnswer(endpoint, ...asking(request, true, options), translator.events(callIds(options))),
+    answer: (request, options) => {
+      const { outgoing, own, toolNames } = asking(request, false, options);
+      return wholeAnswer(endpoint, outgoing, own, (document) =>
+        answerNamed(translator.answer(textOf(document), callIds(options)), toolNames),
+      );
+    },
+    stream: (request, options) => {
+      const { outgoing, own, toolNames } = asking(request, true, options);
+      return chunksNamed(streamedAnswer(endpoint, outgoing, own, translator.events(callIds(options))), toolNames);
+    },
     // The API does not count.
     written: (request, purpose) =>
-      purpose === 'count' ? [null] : [{ body: bodyOf(request as GenerateRequest, purpose === 'stream') }],
+      purpose === 'count' ? [null] : [written(request as GenerateRequest, purpose === 'stream')],
     passing: {
       ...(declared.apis.includes('chat') && {
         chat: { ...passingChat(endpoint), maximum: declared.max_tokens_name },

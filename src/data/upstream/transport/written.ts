@@ -1,14 +1,11 @@
-import type { CountRequest, GenerateRequest, WrittenRequest } from '../port.ts';
+import type { CountRequest, GenerateRequest, WrittenBody, WrittenRequest } from '../port.ts';
 
 type Request = GenerateRequest | CountRequest | WrittenRequest;
 
 export const isWritten = (request: Request): request is WrittenRequest => 'written' in request;
 
-/** Null if the upstream must write the body itself. */
-export const bodyIn = (request: Request): Buffer | null => {
-  if (!isWritten(request)) return null;
-  const [written] = request.written;
+export const writtenIn = ({ written: [written] }: WrittenRequest): WrittenBody<Buffer> => {
   if (written == null || !('body' in written)) throw new Error('The request was written for another upstream.');
   const { buffer, byteOffset, byteLength } = written.body;
-  return Buffer.from(buffer, byteOffset, byteLength);
+  return { ...written, body: Buffer.from(buffer, byteOffset, byteLength) };
 };

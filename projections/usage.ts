@@ -43,7 +43,7 @@ export interface UsageTold extends Counted {
   readonly revision: number;
   /** Milliseconds. */
   readonly at: number;
-  /** The first time that projects and keys were named; null before. */
+  /** The first time that projects and keys were named; null before, and 0 if the first total of all named some. */
   readonly keysAt: number | null;
 }
 
@@ -62,12 +62,17 @@ const last = 'last';
 
 export const lastTold = (models: Pick<RowReader, 'get'>): UsageTold | undefined => models.get(usageTold, last);
 
+/** The totals of an earlier release name organizations alone, and none has named a project or key since. */
+export const areTotalsBuilt = (models: Pick<RowReader, 'get'>): boolean => lastTold(models)?.keysAt === null;
+
 /**
- * When the sums of projects and keys begin, in milliseconds. The log recorded none at first, so that they were built from the
- * accounts that it still had.
+ * When the sums of projects and keys begin, in milliseconds; 0 for their creation. Earlier releases recorded totals of
+ * organizations alone: sums were then built from the accounts that the log still had. A log without totals has all accounts.
  */
-export const totalsBegin = (models: Pick<RowReader, 'get'>, now: number): number =>
-  (lastTold(models)?.keysAt ?? now) - accountSeconds * 1000;
+export const totalsBegin = (models: Pick<RowReader, 'get'>, now: number): number => {
+  const told = lastTold(models);
+  return told === undefined ? 0 : Math.max(0, (told.keysAt ?? now) - accountSeconds * 1000);
+};
 
 /** @param number of the day or hour since 1970 */
 export const usagePrefix = (organizationId: string, number: number): string =>
@@ -191,7 +196,8 @@ const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Row
   }
   const before = rows.get(usageTold, last);
   if (before !== undefined && before.upTo >= position) return;
-  const keysAt = before?.keysAt ?? (all.some(({ id }) => !id.startsWith('org_')) ? metadata.at : null);
+  const named = all.some(({ id }) => !id.startsWith('org_')) ? metadata.at : null;
+  const keysAt = before === undefined && named !== null ? 0 : (before?.keysAt ?? named);
   rows.put(usageTold, last, { upTo: position, revision, at: metadata.at, keysAt });
 };
 

@@ -1,5 +1,5 @@
 import { organizationRows } from '../../projections/organizations.ts';
-import { lastTold, totalsBegin, usageTotals } from '../../projections/usage.ts';
+import { areTotalsBuilt, lastTold, totalsBegin, usageTotals } from '../../projections/usage.ts';
 import { dayMs, type Millis } from '../clock.ts';
 import type { Funds } from '../data/account/credit.ts';
 import type { Model } from '../data/upstream/models/models.ts';
@@ -24,10 +24,9 @@ export const fundsOf = (
   balanceOf: (organizationId) => balanceOf(rows, organizationId),
 });
 
-/** Tells since when sums of projects and keys count, if none is in the log yet and an earlier release has left use of theirs. */
+/** Tells since when sums of projects and keys count, where an earlier release has left use and totals without them. */
 export const tellTotalsBuilt = (models: Pick<ReadModels, 'get' | 'range'>, now: Millis): void => {
-  const isBuilt = (lastTold(models)?.keysAt ?? null) === null;
-  if (!isBuilt || models.range(usageTotals, { prefix: 'proj_', limit: 1 }).length === 0) return;
+  if (!areTotalsBuilt(models) || models.range(usageTotals, { prefix: 'proj_', limit: 1 }).length === 0) return;
   publish('usage.totals_built', { since: new Date(totalsBegin(models, now)).toISOString() });
 };
 

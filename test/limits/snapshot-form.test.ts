@@ -5,6 +5,7 @@ import { ChunkReader, ChunkWriter } from '../../src/limits/snapshot/snapshot-for
 /** The texts as they are read from a chunk that they were written into. */
 const throughChunk = (texts: readonly string[]): string[] => {
   const writer = new ChunkWriter('test', 0);
+  for (const word of [1, 2, 3]) writer.u32(word);
   for (const text of texts) writer.text(text);
   const reader = ChunkReader.at(writer.finish(), 0, 'test');
   if (!(reader instanceof ChunkReader)) throw new Error(reader);

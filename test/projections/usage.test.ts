@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test, vi } from 'vitest';
-import { addUse, noUse, totalsBegin, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
+import { addUse, areTotalsBuilt, noUse, totalsBegin, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
 import { usageBuckets } from '../../src/admin/usage/usage-buckets.ts';
 import { untoldOf } from '../../src/app/funds.ts';
 import { dayMs, minuteMs } from '../../src/clock.ts';
@@ -189,9 +189,12 @@ test('totals that were told are not met twice', async () => {
   await models.close();
 });
 
-test('sums of projects and keys begin 400 days before the log first has some, whatever it has of organizations', async () => {
+test.each([
+  ['at their creation while the log has no totals, or if the first one names some', true],
+  ['400 days before a total first names some, where earlier ones are of organizations alone', false],
+])('sums of projects and keys begin %s', async (_, areComplete) => {
   const store = memoryStore();
-  const models = await open(store, join(root, 'begin'));
+  const models = await open(store, join(root, `begin ${areComplete}`));
   const begin = (now: number) => (totalsBegin(models, now) - noon) / dayMs + 400;
   const tell = async (day: number, ...ids: readonly string[]) => {
     const data = { ...usageTotalled(ids.map((id) => ({ id, sum: noUse }))) };
@@ -201,12 +204,17 @@ test('sums of projects and keys begin 400 days before the log first has some, wh
     const { position } = await store.append(totalStream, [{ ...told, metadata: { ...metadata, at } }], before);
     expect(await models.reached(position, 5_000)).toBe(true);
   };
-  expect(begin(noon + dayMs)).toBe(1);
-  await tell(2, 'org_1');
-  expect(begin(noon + 3 * dayMs)).toBe(3);
+  const isAtCreation = (now: number) => totalsBegin(models, now) === 0;
+  expect([isAtCreation(noon + dayMs), areTotalsBuilt(models)]).toEqual([true, false]);
+  if (!areComplete) {
+    await tell(2, 'org_1');
+    expect([begin(noon + 3 * dayMs), areTotalsBuilt(models)]).toEqual([3, true]);
+  }
   await tell(4, 'org_1', 'key_1');
   await tell(5, 'org_1', 'proj_1');
-  expect(begin(noon + 900 * dayMs)).toBe(4);
+  if (areComplete) expect(isAtCreation(noon + 900 * dayMs)).toBe(true);
+  else expect(begin(noon + 900 * dayMs)).toBe(4);
+  expect(areTotalsBuilt(models)).toBe(false);
   await models.close();
 });
 

@@ -8,6 +8,7 @@ const base = 10 * dayMs;
 
 /** The time of a family of windows: whole monotonic milliseconds, never going back. */
 export class WindowTime {
+  #base = base;
   now = base;
   /** `now` modulo 2^32, signed. */
   ms = base | 0;
@@ -15,9 +16,15 @@ export class WindowTime {
   tenMinutes = base / tenMinutesMs;
   #nextSecond = base + secondMs;
 
+  /** Sets the time so that `into` of its ten minutes have passed. Before anything is counted. */
+  begin(nowMs: Millis, into: Millis): void {
+    this.#base = base + modulo(into - Math.floor(nowMs), tenMinutesMs);
+    this.set(nowMs);
+  }
+
   /** Ignores a time that is not later, or NaN. */
   set(nowMs: Millis): void {
-    const now = Math.floor(nowMs) + base;
+    const now = Math.floor(nowMs) + this.#base;
     if (!(now > this.now)) return;
     this.now = now;
     this.ms = now | 0;
@@ -27,3 +34,6 @@ export class WindowTime {
     this.#nextSecond = (this.second + 1) * secondMs;
   }
 }
+
+/** Never negative. */
+export const modulo = (value: number, by: number): number => ((value % by) + by) % by;

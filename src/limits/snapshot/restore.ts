@@ -1,6 +1,6 @@
 import type { Millis } from '../../clock.ts';
 import type { WindowRecord } from '../record/record.ts';
-import { secondMs, tenMinutesMs, type WindowTime } from '../record/time.ts';
+import { modulo, secondMs, tenMinutesMs, type WindowTime } from '../record/time.ts';
 import { keyAlone } from '../window/attempt-journal.ts';
 import { startHalfFull } from '../window/half-full.ts';
 import { restoreModel } from '../window/models.ts';
@@ -19,11 +19,19 @@ export interface Restored {
 
 /**
  * Restores windows before the first request, from buffers of whole chunks, oldest first. The time since the snapshot is taken
- * from the wall clock, and none when that has gone back. Buckets count at least as long as they would have. Without sound
- * chunks the windows start half full (`startHalfFull`).
+ * from the wall clock, and none when that has gone back. Buckets begin and end when they did before, so that they count as long as
+ * without a restart; where the clocks do not tell that, at least as long. Without sound chunks the windows start half full
+ * (`startHalfFull`).
  */
-export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallMs: Millis, nowMs: Millis): Restored => {
-  store.time.set(nowMs);
+export const restore = (
+  store: WindowStore,
+  buffers: readonly Uint8Array[],
+  wallMs: Millis,
+  nowMs: Millis,
+): Restored => {
+  const last = lastChunk(buffers, store.name);
+  if (last === null) store.time.set(nowMs);
+  else store.time.begin(nowMs, last.intoTenMinutes + elapsedSince(last, wallMs));
   let records = 0;
   let chunks = 0;
   let number = 0;
@@ -48,6 +56,34 @@ export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallM
   return { records, refused, halfFull };
 };
 
+const lastChunk = (buffers: readonly Uint8Array[], name: string): ChunkReader | null => {
+  let last: ChunkReader | null = null;
+  for (const bytes of buffers) {
+    for (let offset = 0; offset < bytes.length; ) {
+      const chunk = ChunkReader.at(bytes, offset, name);
+      if (!(chunk instanceof ChunkReader)) break;
+      last = chunk;
+      offset += chunk.length;
+    }
+  }
+  return last;
+};
+
+const elapsedSince = ({ wallMs }: ChunkReader, now: Millis): Millis => Math.max(0, Math.ceil(now - wallMs));
+
+/** By how much the wall clock may differ from the monotonic one between two chunks; a larger difference is a change of the clock. */
+const driftMs = 500;
+
+/**
+ * The same, so that the chunk's buckets are those of the present time: every run goes on with the buckets of the run before, so a
+ * small difference is a drift of the wall clock.
+ */
+const elapsedBy = (time: WindowTime, chunk: ChunkReader, wallMs: Millis): Millis => {
+  const elapsed = elapsedSince(chunk, wallMs);
+  const drift = modulo(time.now - chunk.intoTenMinutes - elapsed + driftMs, tenMinutesMs) - driftMs;
+  return drift <= driftMs ? Math.max(0, elapsed + drift) : elapsed;
+};
+
 /** Keys by their numbers in the run whose chunks are read. */
 interface Named {
   run: number;
@@ -57,13 +93,11 @@ interface Named {
 /** @returns the number of records, or the fault */
 const readChunk = (store: WindowStore, chunk: ChunkReader, wallMs: Millis, named: Named): number | ChunkFault => {
   const { time } = store;
-  const elapsed = Math.max(0, Math.ceil(wallMs - chunk.wallMs));
+  const { run, intoSecond, intoTenMinutes } = chunk;
+  const elapsed = elapsedBy(time, chunk, wallMs);
   try {
-    const run = chunk.u32();
     if (run !== named.run) named.keys.clear();
     named.run = run;
-    const intoSecond = chunk.u32();
-    const intoTenMinutes = chunk.u32();
     readJournal(store, chunk, elapsed, named);
     for (let left = chunk.records; left > 0; left--) {
       const record = readIdentity(store, chunk, named);
@@ -129,8 +163,8 @@ const readBuckets = (
   for (let left = chunk.u8(); left > 0; left--) {
     const ago = chunk.u8();
     const amount = chunk.u32();
-    // Milliseconds since the bucket's last moment; the running one ended with the snapshot.
-    const age = elapsed + (ago === 0 ? 0 : into + (ago - 1) * tickMs);
+    // Since the bucket's last millisecond; the running one ended with the snapshot.
+    const age = elapsed + (ago === 0 ? 0 : into + 1 + (ago - 1) * tickMs);
     add(Math.floor((now - age) / tickMs), amount);
   }
 };

@@ -112,6 +112,10 @@ export class ChunkReader {
   readonly wallMs: number;
   readonly records: number;
   readonly length: number;
+  /** Of the writer's time at `wallMs`: how much of its second and of its ten minutes had passed. */
+  intoSecond = 0;
+  intoTenMinutes = 0;
+  run = 0;
 
   private constructor(buffer: Buffer) {
     this.#buffer = buffer;
@@ -131,7 +135,12 @@ export class ChunkReader {
     if (length < headBytes + 4) return 'malformed';
     if (crc32(rest.subarray(0, length - 4)) !== rest.readUInt32LE(length - 4)) return 'checksum';
     const reader = new ChunkReader(rest.subarray(0, length));
-    return reader.text() === name ? reader : 'other_family';
+    if (reader.text() !== name) return 'other_family';
+    if (reader.#at + 3 * 4 > length - 4) return 'malformed';
+    reader.run = reader.u32();
+    reader.intoSecond = reader.u32();
+    reader.intoTenMinutes = reader.u32();
+    return reader;
   }
 
   u8(): number {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -7,33 +7,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** The entry of the built Weir. */
 export const builtMain = join(root, 'dist/src/main.js');
 export const builtStore = join(root, 'dist/src/embedded/index.js');
-/** Every build writes it, also one that changes nothing else. */
-const stamp = join(root, 'dist/.tsbuildinfo');
 
-const newest = (folder: string): number =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).reduce(
-    (latest, name) => Math.max(latest, statSync(join(root, folder, name)).mtimeMs),
-    0,
-  );
-
-const builtAt = (): number => {
+/** @throws Error with what the compiler said */
+export const ensureBuilt = (): void => {
   try {
-    return statSync(builtMain).mtimeMs === 0 ? 0 : statSync(stamp).mtimeMs;
-  } catch {
-    return 0;
-  }
-};
-
-/** Builds Weir where the sources are newer than the last build. @throws Error with what the compiler said */
-export const ensureBuilt = (): boolean => {
-  if (builtAt() > Math.max(newest('src'), newest('projections'))) return false;
-  try {
-    execFileSync('npm', ['run', '-s', 'build'], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    execFileSync(process.execPath, ['.build.mjs'], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
     throw new Error(`Weir could not be built:\n${stdout}${stderr}`);
   }
-  return true;
 };
 
 /** A file of the harness and what it takes of Weir in one file, as `npm run build` makes the gateway: what is measured is what is run. */

@@ -47,7 +47,7 @@ const terminal: Terminal = {
     status = next;
   },
   async measure(scenarios, settings, { out, pin }) {
-    if (!scenarios.every(({ isElsewhere }) => isElsewhere) && ensureBuilt()) progress.say('built dist/');
+    if (!scenarios.every(({ isElsewhere }) => isElsewhere)) ensureBuilt();
     const result = await runScenarios(scenarios, session, settings, pin);
     progress.end();
     const files = writeReport(result, out);

@@ -135,7 +135,7 @@ export const gateCommand = (terminal: Terminal): Command => {
   withCommon(command, { rounds: gateRounds, seconds: 1 });
   return command.addHelpText('after', examples).action(async (options: GateOptions) => {
     const settings = { ...settingsOf(options), rounds: options.pairs ?? options.rounds, withPeers: false };
-    if (ensureBuilt()) terminal.say('built dist/');
+    ensureBuilt();
     const measure = (former: string | null) =>
       runScenarios([gateScenario(former)], terminal.session, settings, options.pin);
     if (options.write) {

@@ -206,6 +206,7 @@ class Usage implements OpenUsage {
   }
 
   #tick(): void {
+    this.#credit.secondOver();
     if (this.#isSending) return;
     this.#isSending = true;
     this.#tellUnrecorded();

@@ -14,6 +14,12 @@ export interface Funds {
 /** What bounds the cost of a request: an organization's balance, by its id, or a spend limit. */
 export type Bound = string | Limited;
 
+/**
+ * Seconds for which a charge stays in its gateway's part once the log has it. The log brings charges to all gateways within two: after
+ * another two, this one has what others charged before they knew of it. The fifth is the one that is not over.
+ */
+const keptSeconds = 5;
+
 type Sums = Map<string, number>;
 type Place = readonly [Sums, string];
 
@@ -58,11 +64,20 @@ export class Credit {
   readonly #ofBalances: Sums = new Map();
   readonly #ofLimits: Sums = new Map();
   readonly #pending = new Pending();
+  /** Charges of this gateway that the log has lately, and their requests by the second in which they came. */
+  readonly #lately = new Pending();
+  readonly #seconds: string[][] = Array.from({ length: keptSeconds }, () => []);
 
   /** @param gateways that share spend limits: this one gives its requests a part of what the log leaves */
   constructor(funds: Funds, gateways = 1) {
     this.#funds = funds;
     this.#gateways = gateways;
+  }
+
+  /** Called once a second. */
+  secondOver(): void {
+    for (const id of this.#seconds.shift()!) this.#lately.drop(id);
+    this.#seconds.push([]);
   }
 
   balanceOf(organizationId: string): number {
@@ -91,8 +106,9 @@ export class Credit {
   leftOf(bound: Bound, at: Millis): number {
     if (typeof bound === 'string') return this.balanceOf(bound) - (this.#ofBalances.get(bound) ?? 0);
     const { id, limit } = bound;
-    const unspent = Math.floor((limit.amount - bound.spent(at)) / this.#gateways);
-    return unspent - this.unrecordedOf(id, limit.interval, at);
+    const lately = this.#lately.of(id, limit.interval, at);
+    const unspent = Math.floor((limit.amount - bound.spent(at) + lately) / this.#gateways);
+    return unspent - lately - this.unrecordedOf(id, limit.interval, at);
   }
 
   /** Micro-dollars that were settled here and are not in the event log, and what requests in flight hold within a spend limit. */
@@ -113,6 +129,11 @@ export class Credit {
 
   /** The log's sums now have these charges, of any gateway. */
   recorded(requestIds: readonly string[]): void {
-    for (const id of requestIds) this.#pending.drop(id);
+    for (const id of requestIds) {
+      const charge = this.#pending.drop(id);
+      if (charge === undefined || this.#gateways === 1) continue;
+      this.#lately.put(id, charge);
+      this.#seconds.at(-1)!.push(id);
+    }
   }
 }

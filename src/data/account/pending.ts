@@ -7,13 +7,13 @@ type Span = SpendLimit['interval'];
 /** An organization, a project, and the first key of a chain of rotations. */
 export type Owners = readonly [organization: string, project: string, line: string];
 
-interface Charge {
+export interface Charge {
   readonly owners: Owners;
   readonly microDollars: number;
   readonly day: number;
 }
 
-/** Charges that the event log does not have yet, in micro-dollars. */
+/** Charges by owner and day, in micro-dollars: those that the event log does not have yet, or has only lately. */
 export class Pending {
   readonly #charges = new Map<string, Charge>();
   /** By owner and day, in UTC. */
@@ -26,18 +26,22 @@ export class Pending {
   }
 
   add(requestId: string, owners: Owners, microDollars: number, settledAt: Millis): void {
-    const charge = { owners, microDollars, day: periodAt('day', settledAt) };
+    this.put(requestId, { owners, microDollars, day: periodAt('day', settledAt) });
+  }
+
+  put(requestId: string, charge: Charge): void {
     this.#charges.set(requestId, charge);
     this.#count(charge.owners[0], charge, 1);
     if (this.#isOfAll) this.#countOthers(charge, 1);
   }
 
-  drop(requestId: string): void {
+  drop(requestId: string): Charge | undefined {
     const charge = this.#charges.get(requestId);
-    if (charge === undefined) return;
+    if (charge === undefined) return undefined;
     this.#charges.delete(requestId);
     this.#count(charge.owners[0], charge, -1);
     if (this.#isOfAll) this.#countOthers(charge, -1);
+    return charge;
   }
 
   ofOrganization(id: string): number {

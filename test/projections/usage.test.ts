@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test, vi } from 'vitest';
-import { addUse, areTotalsBuilt, noUse, totalsBegin, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
+import {
+  addUse,
+  areTotalsBuilt,
+  noUse,
+  totalsBegin,
+  usage,
+  usageDays,
+  usageHours,
+  usageTotals,
+} from '../../projections/usage.ts';
 import { usageBuckets } from '../../src/admin/usage/usage-buckets.ts';
 import { untoldOf } from '../../src/app/funds.ts';
 import { dayMs, minuteMs } from '../../src/clock.ts';

@@ -84,10 +84,9 @@ test.each([
   'OPTIONS /v1/responses',
   'GET /nowhere',
 ])('%s ignores it', async (line) => {
-  const [plain, asked] = await answersTo(
-    request(line, [authorized(), 'Content-Length: 0']),
-    request(line, [authorized(), 'Content-Length: 0', ...handshake('websocket')]),
-  );
+  // Some answers without a body are the last of their connection.
+  const [plain] = await answersTo(request(line, [authorized(), 'Content-Length: 0']));
+  const [asked] = await answersTo(request(line, [authorized(), 'Content-Length: 0', ...handshake('websocket')]));
   const told = ({ status, body }: RawAnswer) => [status, body.replace(/req_\w+/g, '')];
   expect(told(asked!)).toEqual(told(plain!));
   expect(asked!.headers.has('upgrade')).toBe(false);

@@ -196,8 +196,8 @@ const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Row
   }
   const before = rows.get(usageTold, last);
   if (before !== undefined && before.upTo >= position) return;
-  const named = all.some(({ id }) => !id.startsWith('org_')) ? metadata.at : null;
-  const keysAt = before === undefined && named !== null ? 0 : (before?.keysAt ?? named);
+  const begin = before === undefined ? 0 : metadata.at;
+  const keysAt = before?.keysAt ?? (all.some(({ id }) => !id.startsWith('org_')) ? begin : null);
   rows.put(usageTold, last, { upTo: position, revision, at: metadata.at, keysAt });
 };
 

@@ -99,19 +99,23 @@ test('a file that is red once is unsteady, and one that is red again or whose ro
   const once = fixture('test/http/once.test.ts', 'n === 1');
   const slow = "test('slow', { timeout: 500 }, () => (isRed ? new Promise(() => {}) : undefined));";
   const late = fixture('test/limits/late.test.ts', 'n === 1', slow);
+  // As `eventually` says it.
+  const waiting = "test('a wait', () => { if (isRed) throw new Error('Within 25000 ms: nothing came'); });";
+  const waited = fixture('test/audit/waited.test.ts', 'n === 1', waiting);
   const always = fixture('test/http/always.test.ts', 'true');
   const third = fixture('test/http/third.test.ts', 'n % 3 === 1');
   const limits = fixture('test/limits/once.test.ts', 'n === 1');
-  const { status, closing, counts } = await only(once, late, always, third, limits);
+  const { status, closing, counts } = await only(once, late, waited, always, third, limits);
   expect(closing).toEqual([
     `failed: ${always} › a value: ${said} (look 1 of 5: ${said})`,
     `failed: ${third} › a value: ${said} (look 3 of 5: ${said})`,
     `failed: ${limits} › a value: ${said} (${fault})`,
+    `unsteady: ${waited} › a wait: Within 25000 ms: nothing came`,
     `unsteady: ${once} › a value: ${said}`,
     `unsteady: ${late} › slow: Test timed out in 500ms.`,
   ]);
-  expect([status, counts]).toEqual([1, '2 passed, 3 failed, 0 skipped']);
-  expect([once, late, always, third, limits].map(runsOf)).toEqual([6, 6, 2, 4, 1]);
+  expect([status, counts]).toEqual([1, '3 passed, 3 failed, 0 skipped']);
+  expect([once, late, waited, always, third, limits].map(runsOf)).toEqual([6, 6, 6, 2, 4, 1]);
 });
 
 test('a run passes in which fast files were unsteady: a hook, the loading of a file, a test', async () => {

@@ -3,7 +3,7 @@ export interface Trouble {
   readonly name: string;
   /** Its first line. */
   readonly said: string;
-  /** A test or a hook has not ended in its time; all else is a wrong value. */
+  /** A test or a hook has not ended in its time, or what it waited for has not come; all else is a wrong value. */
   readonly isTimeout: boolean;
 }
 

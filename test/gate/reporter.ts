@@ -3,8 +3,8 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, SerializedError, TestModule, TestRunEndReason } from 'vitest/node';
 import { type FileResult, firstLine, type Report, type Trouble } from './report.ts';
 
-/** How vitest says that a test or a hook has not ended in time. */
-const timedOut = /^(Test|Hook) timed out in \d+ms/;
+/** How vitest says that a test or a hook has not ended in time, and `eventually` that what it waited for has not come. */
+const timedOut = /^(Test timed out in \d+ms|Hook timed out in \d+ms|Within \d+ ms: )/;
 
 const troubleOf = (name: string, { message }: Pick<SerializedError, 'message'>): Trouble => {
   const said = stripVTControlCharacters(message);

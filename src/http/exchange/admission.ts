@@ -1,12 +1,12 @@
-import type { Refusal } from '../../errors.ts';
+import { type Refusal, refusal } from '../../errors.ts';
 import { familyOf } from '../error-envelopes.ts';
-import { Refused, refused } from '../refused.ts';
+import { Refused } from '../refused.ts';
 import type { Framing } from '../request/framing.ts';
 import type { RequestHead } from '../request/head.ts';
 import { parseQuery } from '../request/query.ts';
 import { type Head, type Need, noNeed } from '../route.ts';
 import { type Endpoint, judgeBodyHeaders, readBody } from '../routing/endpoint.ts';
-import { type Match, readParameters } from '../routing/router.ts';
+import { type Match, methodNotAllowed, readParameters } from '../routing/router.ts';
 
 /** What the headers of a request have earned it: all of a call but its body. */
 export class Admission<P> {
@@ -96,9 +96,7 @@ export const unrouted = (
 ): Refusal => {
   if (match === undefined || (method === 'POST' && elsewhere.has(path))) {
     const message = misplaced(path);
-    return refused('route_not_found', message === undefined ? {} : { message }).refusal;
+    return refusal('route_not_found', message === undefined ? {} : { message });
   }
-  const { allow } = match.place;
-  const message = `The method is not allowed on this route, which takes ${allow}.`;
-  return refused('method_not_allowed', { message, headers: { Allow: allow } }).refusal;
+  return methodNotAllowed(match.place.allow);
 };

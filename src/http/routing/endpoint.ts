@@ -30,9 +30,10 @@ export interface Endpoint {
 
 /** Makes a schema ready to judge a part of requests. */
 export const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: string): Check => {
-  // zod compiles what it can and interprets the rest.
-  const compiled = z.compile(schema);
+  // At its first use: most processes judge no request at all. zod compiles what it can and interprets the rest.
+  let compiled: z.ZodType | undefined;
   return (value) => {
+    compiled ??= z.compile(schema);
     const result = compiled.safeParse(value);
     if (result.success) return result.data;
     if (wrap === undefined) return new Refused(invalid(family, part, value, result.error));

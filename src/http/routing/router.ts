@@ -1,3 +1,4 @@
+import { type Refusal, refusal } from '../../errors.ts';
 import { type Refused, refused } from '../refused.ts';
 import { codePoints, decodePercent } from '../request/percent.ts';
 import type { Method } from '../route.ts';
@@ -49,6 +50,12 @@ export const allowOf = (methods: Iterable<Method>): string => {
     if (method === 'GET') names.add('HEAD');
   }
   return [...names, 'OPTIONS'].join(', ');
+};
+
+/** @param allow as `allowOf` writes it */
+export const methodNotAllowed = (allow: string): Refusal => {
+  const message = `The method is not allowed on this route, which takes ${allow}.`;
+  return refusal('method_not_allowed', { message, headers: { Allow: allow } });
 };
 
 const newNode = <R>(): Node<R> => ({ literals: new Map() });

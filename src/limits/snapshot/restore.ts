@@ -29,44 +29,42 @@ export const restore = (
   wallMs: Millis,
   nowMs: Millis,
 ): Restored => {
-  const last = lastChunk(buffers, store.name);
-  if (last === null) store.time.set(nowMs);
+  const files = buffers.map((bytes) => chunksOf(bytes, store.name));
+  const last = files.flat().findLast((chunk) => typeof chunk !== 'string');
+  if (last === undefined) store.time.set(nowMs);
   else store.time.begin(nowMs, last.intoTenMinutes + elapsedSince(last, wallMs));
   let records = 0;
   let chunks = 0;
-  let number = 0;
   const named: Named = { run: -1, keys: new Map() };
   const refused: { buffer: number; offset: number; reason: ChunkFault }[] = [];
-  for (const bytes of buffers) {
-    for (let offset = 0; offset < bytes.length; ) {
-      const chunk = ChunkReader.at(bytes, offset, store.name);
-      const fault = chunk instanceof ChunkReader ? readChunk(store, chunk, wallMs, named) : chunk;
-      if (typeof fault === 'string') {
-        refused.push({ buffer: number, offset, reason: fault });
+  for (const [buffer, file] of files.entries()) {
+    let offset = 0;
+    for (const chunk of file) {
+      const read = typeof chunk === 'string' ? chunk : readChunk(store, chunk, wallMs, named);
+      if (typeof read === 'string') {
+        refused.push({ buffer, offset, reason: read });
         break;
       }
-      records += fault;
+      records += read;
       chunks++;
       offset += (chunk as ChunkReader).length;
     }
-    number++;
   }
   const halfFull = chunks === 0 || refused.length > 0;
   if (halfFull) startHalfFull(store, nowMs);
   return { records, refused, halfFull };
 };
 
-const lastChunk = (buffers: readonly Uint8Array[], name: string): ChunkReader | null => {
-  let last: ChunkReader | null = null;
-  for (const bytes of buffers) {
-    for (let offset = 0; offset < bytes.length; ) {
-      const chunk = ChunkReader.at(bytes, offset, name);
-      if (!(chunk instanceof ChunkReader)) break;
-      last = chunk;
-      offset += chunk.length;
-    }
+/** The verified chunks of a file, or those before its first fault and the fault. */
+const chunksOf = (bytes: Uint8Array, name: string): readonly (ChunkReader | ChunkFault)[] => {
+  const chunks: (ChunkReader | ChunkFault)[] = [];
+  for (let offset = 0; offset < bytes.length; ) {
+    const chunk = ChunkReader.at(bytes, offset, name);
+    chunks.push(chunk);
+    if (typeof chunk === 'string') break;
+    offset += chunk.length;
   }
-  return last;
+  return chunks;
 };
 
 const elapsedSince = ({ wallMs }: ChunkReader, now: Millis): Millis => Math.max(0, Math.ceil(now - wallMs));

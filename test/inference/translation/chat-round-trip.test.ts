@@ -10,6 +10,7 @@ import { chatRequest } from '../../../src/data/upstream/openai/chat-request.ts';
 import { inexpressible } from '../../../src/data/upstream/openai/inexpressible.ts';
 import type { Chunk } from '../../../src/data/upstream/port.ts';
 import { chunksOf } from '../../../src/data/upstream/simulated/chunks.ts';
+import { ToolNames } from '../../../src/data/upstream/tool-names.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
 import { assemble } from '../../upstream/requests.ts';
 import { send } from '../call.ts';
@@ -32,7 +33,9 @@ test('a request', async () => {
       expect(inexpressible(request)).toBeNull();
       const upstream = new ScriptedUpstream();
       const far = chatRoute({ models: hosted(upstream, model()), clock: systemClock, answerId: () => 'chatcmpl-1' });
-      const sent = JSON.parse(jsonText(chatRequest(request, streamed, { maxTokensName, thinks: true })));
+      const sent = JSON.parse(
+        jsonText(chatRequest(request, streamed, { maxTokensName, thinks: true }, new ToolNames(request.tools))),
+      );
       expect((await send(far, { ...sent, stream: false, stream_options: undefined })).body).not.toHaveProperty('error');
       expect(plain({ ...upstream.requests[0], model: 'm' })).toEqual(plain(request));
     }),

@@ -20,6 +20,7 @@ import type {
 } from '../../../src/data/upstream/port.ts';
 import { signatureOf } from '../../../src/data/upstream/reasoning-item.ts';
 import { chunksOf } from '../../../src/data/upstream/simulated/chunks.ts';
+import { ToolNames } from '../../../src/data/upstream/tool-names.ts';
 import { functionsIn } from '../../../src/data/upstream/web-search.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
 import { dataOf } from '../../upstream/data-of.ts';
@@ -137,7 +138,7 @@ test('a request of messages on its way to an upstream of responses alone, anothe
     fc.asyncProperty(requestsOf({ api: 'responses' }), fc.boolean(), async (request, streamed) => {
       const sent = { ...request, messages: request.messages.map(withItsThoughts) };
       expect(inexpressibleInResponses(sent)).toBeNull();
-      const body = { ...responsesRequest(sent, streamed, true), stream: false };
+      const body = { ...responsesRequest(sent, streamed, true, new ToolNames(sent.tools)), stream: false };
       expect(plain(await arrived(body))).toEqual(plain(changed(request)));
     }),
     { numRuns: 80 },

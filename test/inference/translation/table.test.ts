@@ -16,6 +16,7 @@ import { inexpressible, inexpressibleInResponses } from '../../../src/data/upstr
 import { readResponse } from '../../../src/data/upstream/openai/responses-answer.ts';
 import { responsesRequest } from '../../../src/data/upstream/openai/responses-request.ts';
 import type { Answer, AnswerBlock, GenerateRequest, InputBlock } from '../../../src/data/upstream/port.ts';
+import { ToolNames } from '../../../src/data/upstream/tool-names.ts';
 import { jsonText } from '../../../src/json/exact-number.ts';
 import { serve, upstreamAt } from '../../upstream/mock.ts';
 import { completion, json } from '../../upstream/openai/mock.ts';
@@ -70,7 +71,8 @@ const result = (content: unknown, more: object = {}) => ({ type: 'tool_result', 
 const sent = (over: Partial<GenerateRequest>): Fields => {
   const asked = request(over);
   expect(inexpressible(asked)).toBeNull();
-  return JSON.parse(jsonText(chatRequest(asked, false, { maxTokensName: 'max_completion_tokens', thinks: true })));
+  const dialect = { maxTokensName: 'max_completion_tokens', thinks: true } as const;
+  return JSON.parse(jsonText(chatRequest(asked, false, dialect, new ToolNames(asked.tools))));
 };
 const refuses = (over: Partial<GenerateRequest>, path: string): void =>
   expect(inexpressible(request(over))?.path.join('.')).toBe(path);
@@ -410,7 +412,7 @@ const ofChat: Examples = {
 const writtenOf = (over: Partial<GenerateRequest>): Fields => {
   const given = request(over);
   expect(inexpressibleInResponses(given)).toBeNull();
-  return JSON.parse(jsonText(responsesRequest(given, false, true)));
+  return JSON.parse(jsonText(responsesRequest(given, false, true, new ToolNames(given.tools))));
 };
 const inputOf = (...messages: GenerateRequest['messages']) => writtenOf({ messages }).input as Fields[];
 const refusesAll = (rows: readonly (readonly [Partial<GenerateRequest>, string])[]): void => {

@@ -1,12 +1,12 @@
 import { refusal } from '../../../errors.ts';
 import { failure } from '../../../http/error-envelopes.ts';
 import { type Headers, type Route, route } from '../../../http/route.ts';
-import { allowOf } from '../../../http/routing/router.ts';
+import { allowOf, methodNotAllowed } from '../../../http/routing/router.ts';
 import type { ProjectPrincipal } from '../../access/principal.ts';
 
 /** The protocol to go on with (RFC 9110, 15.5.22). */
 const upgrade: Headers = { Upgrade: 'HTTP/1.1', Connection: 'Upgrade' };
-const Allow = allowOf(['POST']);
+const allow = allowOf(['POST']);
 const asksForWebSocket = /(?:^|,)[ \t]*websocket[ \t]*(?:[,/]|$)/i;
 
 /** Clients that try a WebSocket first, such as Codex, fall back to POST at once (contract C.2). */
@@ -23,10 +23,7 @@ export const webSocketRoute = (): Route =>
     errors: ['method_not_allowed', 'upgrade_required'],
     handle: ({ head }) => {
       const isAsked = asksForWebSocket.test(head.header('upgrade', true) ?? '');
-      const message = `The method is not allowed on this route, which takes ${Allow}.`;
-      const refused = isAsked
-        ? refusal('upgrade_required', { headers: upgrade })
-        : refusal('method_not_allowed', { message, headers: { Allow } });
+      const refused = isAsked ? refusal('upgrade_required', { headers: upgrade }) : methodNotAllowed(allow);
       return failure(refused, 'chat', head.requestId);
     },
   });

@@ -2,7 +2,7 @@ import { jsonText } from '../../../json/exact-number.ts';
 import { chatCallId } from '../call-ids.ts';
 import { isJsonMode } from '../format.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
-import { ToolNames } from '../tool-names.ts';
+import type { ToolNames } from '../tool-names.ts';
 import { mergeTurns } from '../turns.ts';
 import { functionsIn, type WebSearch, webSearchIn } from '../web-search.ts';
 import { isStrict } from './strict-schema.ts';
@@ -22,7 +22,7 @@ export const chatRequest = (
   request: GenerateRequest,
   stream: boolean,
   dialect: ChatDialect,
-  names: ToolNames = new ToolNames(request.tools),
+  names: ToolNames,
 ): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, stop_sequences, metadata } = request;
   const tools = functionsIn(request.tools);

@@ -3,7 +3,7 @@ import { narrowCallId } from '../call-ids.ts';
 import { type Format, isJsonMode } from '../format.ts';
 import type { GenerateRequest, InputBlock, Message, Tool, ToolChoice } from '../port.ts';
 import { isSignature, reasoningItem } from '../reasoning-item.ts';
-import { ToolNames } from '../tool-names.ts';
+import type { ToolNames } from '../tool-names.ts';
 import type { Fields } from '../transport/fields.ts';
 import { isWebSearch, type WebSearch, webSearchIn } from '../web-search.ts';
 import { type Content, dataUrl, effortOf, failed, textOf, wordOf } from './chat-request.ts';
@@ -18,7 +18,7 @@ export const responsesRequest = (
   request: GenerateRequest,
   stream: boolean,
   thinks: boolean,
-  names: ToolNames = new ToolNames(request.tools),
+  names: ToolNames,
 ): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, tools, metadata, output_config: output } = request;
   const instructions = system === undefined || system.length === 0 ? undefined : instructionsOf(system);
